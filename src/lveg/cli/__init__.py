@@ -1,0 +1,53 @@
+"""The command line: one verb, one file; each reads arguments, calls one function and prints.
+
+Nothing heavy is imported here or at the top of a verb's file, so that `lveg --help` is immediate.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from lveg._version import __version__
+from lveg.errors import LvegError
+
+app = typer.Typer(
+    name="lveg",
+    help="Train taggers and parsers on your own treebank, use them, and score them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"lveg {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Train taggers and parsers on your own treebank, use them, and score them."""
+
+
+def main() -> None:
+    """Run the command line; our own errors become one line on stderr and exit status 2."""
+    try:
+        app()
+    except LvegError as error:
+        print(f"lveg: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("lveg: stopped", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output has gone; what is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,88 @@
+"""Files, directories, gzip and standard input as numbered lines of text, and writing back."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from lveg.errors import TreebankError, UsageError
+
+STDIN = "-"
+
+
+def expand(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """The files that the paths name: files as they are, directories as their files, sorted, hidden ones left out."""
+    files: list[str] = []
+    for path in map(os.fspath, paths):
+        if path == STDIN or not os.path.isdir(path):
+            files.append(path)
+            continue
+        inside = sorted(
+            str(file)
+            for file in Path(path).rglob("*")
+            if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        )
+        if not inside:
+            raise UsageError(f"{path}: the directory holds no files")
+        files.extend(inside)
+    return files
+
+
+def open_bytes(path: str) -> BinaryIO:
+    """The file's bytes, unpacked where its name ends in .gz; standard input for `-`."""
+    try:
+        if path == STDIN:
+            return sys.stdin.buffer
+        if path.endswith(".gz"):
+            return io.BufferedReader(gzip.open(path, "rb"))  # type: ignore[arg-type]
+        return open(path, "rb")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be opened: {error.strerror or error}") from None
+
+
+def read_lines(path: str) -> Iterator[tuple[int, str]]:
+    """(number, text) of each line, counted from 1, with its line end; a byte-order mark at the start is dropped."""
+    number = 0
+    stream = open_bytes(path)
+    try:
+        for number, raw in enumerate(stream, start=1):
+            if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
+                raw = raw[3:]
+            yield number, raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise TreebankError(
+            f"{path}:{number}: byte {error.object[error.start]:#04x} at column {error.start + 1} is not UTF-8"
+        ) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise TreebankError(f"{path}:{number + 1}: the gzip file is damaged: {error}") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path}: is a directory") from None
+    finally:
+        if path != STDIN:
+            stream.close()
+
+
+@contextmanager
+def open_output(path: str | None) -> Iterator[TextIO]:
+    """A UTF-8 text stream with LF line ends, to a file (gzip by its name) or standard output for None and `-`."""
+    if path is None or path == STDIN:
+        stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)
+        try:
+            yield stream
+            stream.flush()
+        finally:
+            stream.detach()
+        return
+    try:
+        raw = gzip.open(path, "wb") if path.endswith(".gz") else open(path, "wb")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    with raw, io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as stream:
+        yield stream

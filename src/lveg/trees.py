@@ -1,0 +1,201 @@
+"""Trees and what is done to them before and after a grammar sees them; touches no file.
+
+No function here recurses, so depth is bounded by memory alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+ROOT = "TOP"
+"""Label of the outer bracket, and of the start symbol. EVALB's parameter files delete this label."""
+
+WRAPPERS = frozenset({"", "ROOT", "TOP", "S1"})
+"""Labels of an outer bracket in the treebanks of the field."""
+
+EMPTY_ELEMENTS = r"-NONE- .*|sn\S* \*0\*"
+"""What counts as a trace: a pattern for `label word` (Penn's -NONE-, and the empty subjects of CESS)."""
+
+
+_UNWRITABLE = str.maketrans(
+    {"(": "-LRB-", ")": "-RRB-", " ": "_", "\t": "_", "\n": "_", "\r": "_", "\v": "_", "\f": "_"}
+)
+
+
+def escape_word(word: str) -> str:
+    """The word as it can stand in a bracketed tree: brackets as -LRB- and -RRB-, ASCII white space as `_`."""
+    return word.translate(_UNWRITABLE)
+
+
+class Tree:
+    """A constituent: a label over child trees, or a tag over a word.
+
+    `word` is None exactly for phrases. A phrase without children is an empty constituent, which only
+    parser output has. `lemma` is the third field of a leaf such as `(da0ms0 El el)`.
+    """
+
+    __slots__ = ("children", "label", "lemma", "word")
+
+    def __init__(
+        self, label: str, children: Iterable[Tree] = (), word: str | None = None, lemma: str | None = None
+    ) -> None:
+        self.label = label
+        self.children = tuple(children)
+        self.word = word
+        self.lemma = lemma
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether this is a tag over a word."""
+        return self.word is not None
+
+    def __iter__(self) -> Iterator[Tree]:
+        """All nodes, parents before children, left to right."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def leaves(self) -> list[Tree]:
+        """The tags over their words, left to right."""
+        return [node for node in self if node.word is not None]
+
+    def words(self) -> list[str]:
+        """The words, left to right."""
+        return [node.word for node in self if node.word is not None]
+
+    def tags(self) -> list[str]:
+        """The tags, left to right."""
+        return [node.label for node in self if node.word is not None]
+
+    def spans(self) -> list[tuple[Tree, int, int]]:
+        """(node, start, end) of every node, parents before children; word positions, half-open."""
+        nodes = list(self)
+        end_of: list[int] = [0] * len(nodes)
+        starts: list[int] = []
+        position = 0
+        for node in nodes:
+            starts.append(position)
+            position += node.word is not None
+        sizes = [1] * len(nodes)
+        for index in range(len(nodes) - 1, -1, -1):
+            child = index + 1
+            end = starts[index] + (nodes[index].word is not None)
+            for _ in nodes[index].children:
+                end = end_of[child]
+                sizes[index] += sizes[child]
+                child += sizes[child]
+            end_of[index] = end
+        return list(zip(nodes, starts, end_of, strict=True))
+
+    def _shape(self) -> list[tuple[str, int, str | None]]:
+        return [(node.label, len(node.children), node.word) for node in self]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tree) and self._shape() == other._shape()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._shape()))
+
+    def __repr__(self) -> str:
+        text = str(self)
+        return f"Tree({text if len(text) <= 80 else text[:77] + '...'!r})"
+
+    def __str__(self) -> str:
+        """The tree in brackets, on one line; `(())` for an empty tree."""
+        if not self.label and not self.children and self.word is None:
+            return "(())"
+        parts: list[str] = []
+        stack: list[Tree | None] = [self]
+        while stack:
+            node = stack.pop()
+            if node is None:
+                parts.append(")")
+                continue
+            parts.append(f" ({node.label}" if parts else f"({node.label}")
+            if node.word is not None:
+                lemma = "" if node.lemma is None else f" {escape_word(node.lemma)}"
+                parts.append(f" {escape_word(node.word)}{lemma})")
+            else:
+                stack.append(None)
+                stack.extend(reversed(node.children))
+        return "".join(parts)
+
+
+EMPTY_TREE = Tree("")
+"""The analysis of a sentence without words."""
+
+
+def rebuild(tree: Tree, make: Callable[[Tree, list[Tree]], Tree | None]) -> Tree | None:
+    """The tree that `make(node, new_children)` builds bottom-up; a node for which it gives None is dropped."""
+    nodes = list(tree)
+    done: list[Tree | None] = []
+    for node in reversed(nodes):
+        count = len(node.children)
+        children = [done.pop() for _ in range(count)]
+        done.append(make(node, [child for child in children if child is not None]))
+    return done[0]
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """Which steps turn an annotated tree into the tree that is modelled and scored.
+
+    strip_functions: `NP-SBJ=2` to NP, `ADVP|PRT` to ADVP; labels that begin with `-` stay whole.
+    empty_elements: pattern for `label word` of leaves to remove, with the phrases that become empty; "" for none.
+    collapse_unaries: a phrase over one phrase of the same label becomes one phrase.
+    """
+
+    strip_functions: bool = True
+    empty_elements: str = EMPTY_ELEMENTS
+    collapse_unaries: bool = True
+
+    def __call__(self, tree: Tree) -> Tree | None:
+        """The cleaned tree under one ROOT bracket, or None where no word is left."""
+        return clean(tree, self)
+
+
+def clean(tree: Tree, steps: Cleaning) -> Tree | None:
+    """The tree after the given steps, its outer bracket labelled ROOT; None where no word is left."""
+    empty = re.compile(steps.empty_elements) if steps.empty_elements else None
+
+    def make(node: Tree, children: list[Tree]) -> Tree | None:
+        label = bare_label(node.label) if steps.strip_functions else node.label
+        if node.word is not None:
+            if empty is not None and empty.fullmatch(f"{node.label} {node.word}"):
+                return None
+            return Tree(label, (), node.word, node.lemma)
+        if not children and node.children:
+            return None
+        if steps.collapse_unaries and len(children) == 1:
+            child = children[0]
+            if child.word is None and child.label == label:
+                return child
+        return Tree(label, children)
+
+    cleaned = rebuild(tree, make)
+    if cleaned is None or not any(node.word is not None for node in cleaned):
+        return None
+    return with_root(cleaned)
+
+
+@cache
+def bare_label(label: str) -> str:
+    """The category without function tags, indices and alternatives."""
+    if label[:1] == "-":
+        return label
+    return re.split(r"[-=|]", label, maxsplit=1)[0] or label
+
+
+def with_root(tree: Tree) -> Tree:
+    """The tree under exactly one outer bracket labelled ROOT, whatever it had."""
+    if tree.word is None and tree.label in WRAPPERS:
+        while len(tree.children) == 1 and tree.children[0].word is None and tree.children[0].label in WRAPPERS:
+            tree = tree.children[0]
+        return Tree(ROOT, tree.children)
+    return Tree(ROOT, (tree,))
+
