@@ -131,7 +131,7 @@ EMPTY_TREE = Tree("")
 
 
 def rebuild(tree: Tree, make: Callable[[Tree, list[Tree]], Tree | None]) -> Tree | None:
-    """The tree that `make(node, new_children)` builds bottom-up; a node for which it gives None is dropped."""
+    """The tree that `make(node, new_children)` builds bottom-up; nodes for which it is None are dropped."""
     nodes = list(tree)
     done: list[Tree | None] = []
     for node in reversed(nodes):
@@ -146,7 +146,7 @@ class Cleaning:
     """Which steps turn an annotated tree into the tree that is modelled and scored.
 
     strip_functions: `NP-SBJ=2` to NP, `ADVP|PRT` to ADVP; labels that begin with `-` stay whole.
-    empty_elements: pattern for `label word` of leaves to remove, with the phrases that become empty; "" for none.
+    empty_elements: pattern for `label word` of leaves to remove, with phrases then empty; "" for none.
     collapse_unaries: a phrase over one phrase of the same label becomes one phrase.
     """
 
@@ -194,8 +194,9 @@ def bare_label(label: str) -> str:
 def with_root(tree: Tree) -> Tree:
     """The tree under exactly one outer bracket labelled ROOT, whatever it had."""
     if tree.word is None and tree.label in WRAPPERS:
-        while len(tree.children) == 1 and tree.children[0].word is None and tree.children[0].label in WRAPPERS:
-            tree = tree.children[0]
+        while (
+            len(tree.children) == 1 and (child := tree.children[0]).word is None and child.label in WRAPPERS
+        ):
+            tree = child
         return Tree(ROOT, tree.children)
     return Tree(ROOT, (tree,))
-

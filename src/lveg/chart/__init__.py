@@ -1,0 +1,1 @@
+"""The coarse pass over all spans of a sentence, and posterior pruning."""

@@ -1,0 +1,1 @@
+"""Scores of brackets (EVALB) and tags, and how sure they are; counts first, scores from counts."""

@@ -1,0 +1,1 @@
+"""Symbols, rules, lexicon and counts: what a treebank says, as arrays."""

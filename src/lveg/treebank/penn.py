@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from lveg.errors import TreebankError
-from lveg.treebank.source import expand, read_lines
+from lveg.treebank.source import Faults, as_list, expand, read_lines
 from lveg.trees import EMPTY_TREE, WRAPPERS, Tree
 
 # Only ASCII white space separates: real words hold U+2009 and U+200A.
 _TOKEN = re.compile(r"[()]|[^ \t\r\n\v\f()]+")
-_TREE_START = re.compile(r"\(\s*([^ \t\r\n\v\f()]*)")
-
-
-@dataclass
-class Faults:
-    """What happens at a malformed tree: an error, or, with `skip`, a line in `messages` and on with the next."""
-
-    skip: bool = False
-    messages: list[str] = field(default_factory=list)
-
-    def report(self, message: str) -> None:
-        """Raise the fault, or note it."""
-        if not self.skip:
-            raise TreebankError(message)
-        self.messages.append(message)
-
-
-class _Fault(Exception):
-    """A malformed tree: what is wrong, and the line it is seen on."""
+_TREE_START = re.compile(r"[ \t]*\([ \t\r\n\v\f]*([^ \t\r\n\v\f()]*)")
 
 
 class _Open:
@@ -54,22 +36,25 @@ def read_trees(
 
     allow_empty: accept `(())` and phrases without words, as parsers write them.
     """
-    listed = [paths] if isinstance(paths, str | os.PathLike) else paths
-    for path in expand(listed):
+    for path in expand(as_list(paths)):
         yield from _Reader(path, faults or Faults(), allow_empty).trees()
 
 
 def parse_tree(text: str) -> Tree:
     """The one tree in the text."""
     reader = _Reader("<text>", Faults(), allow_empty=True)
-    trees = list(reader.scan(enumerate(text.splitlines(keepends=True), start=1)))
+    trees = list(reader.scan(enumerate(io.StringIO(text, newline="\n"), start=1)))
     if len(trees) != 1:
         raise TreebankError(f"<text>:1: expected one tree, found {len(trees)}")
     return trees[0]
 
 
 class _Reader:
-    """Turns the lines of one file into trees, without recursion and one tree at a time."""
+    """Turns the lines of one file into trees, without recursion and one tree at a time.
+
+    After a fault, reading goes on where it loses least: a tree with balanced brackets is read to its end and
+    dropped; after a tree that never closes, the lines behind its first are read again.
+    """
 
     def __init__(self, path: str, faults: Faults, allow_empty: bool) -> None:
         self.path = path
@@ -78,6 +63,9 @@ class _Reader:
         self.number = 0  # trees begun
         self.first_line = 0  # of the tree being read
         self.first_label = ""
+        self.margin = 0  # white space before the tree's first line
+        self.faulty = False  # the tree being read is reported already
+        self.lost = False  # text outside brackets is reported already
         self.stack: list[_Open] = []
         self.kept: list[tuple[int, str]] = []  # lines since the tree began, to read again if it never closes
 
@@ -87,39 +75,46 @@ class _Reader:
 
     def scan(self, lines: Iterable[tuple[int, str]]) -> Iterator[Tree]:
         """The trees in the numbered lines."""
-        skipping = False  # after a fault, until a line begins a tree
+        yield from self._pass(lines)
+        while self.stack:
+            rest = self.kept[1:]
+            wrapped = self.first_label in WRAPPERS
+            self._unclosed(" at the end of the file")
+            # Inside a wrapper, an unindented phrase is a part of the broken tree and no tree of its own.
+            starts = (
+                index
+                for index, (_, text) in enumerate(rest)
+                if (label := self._starts_tree(text)) is not None and (not wrapped or label in WRAPPERS)
+            )
+            yield from self._pass(rest[next(starts, len(rest)) :])
+
+    def _pass(self, lines: Iterable[tuple[int, str]]) -> Iterator[Tree]:
         for numbered in lines:
             line, text = numbered
-            if text.startswith("("):
-                if self.stack and self._begins_another(text):
-                    self._fault(self.first_line, f"has {_count(len(self.stack), 'unclosed bracket')}")
-                skipping = False
-            if skipping:
-                continue
             if self.stack:
-                self.kept.append(numbered)
-            try:
-                yield from self._line(line, text)
-            except _Fault as fault:
-                self._fault(line, str(fault))
-                skipping = True
-        if self.stack:
-            again = self.kept[1:]
-            self._fault(self.first_line, f"has {_count(len(self.stack), 'unclosed bracket')} at the end of the file")
-            while again and not again[0][1].startswith("("):
-                del again[0]
-            if again:
-                yield from self.scan(again)
+                # An unindented bracket with the wrapper of the open tree shows that tree to be unclosed.
+                if self.first_label in WRAPPERS and self._starts_tree(text) == self.first_label:
+                    self._unclosed("")
+                else:
+                    self.kept.append(numbered)
+            elif self.lost and self._starts_tree(text) is None:
+                continue
+            yield from self._line(line, text)
 
-    def _begins_another(self, text: str) -> bool:
-        """Whether an unindented bracket with the wrapper that the open tree has shows that tree to be unclosed."""
+    def _starts_tree(self, text: str) -> str | None:
+        """The label of a bracket that begins the line no further in than the last tree began, or None."""
         match = _TREE_START.match(text)
-        return match is not None and match[1] in WRAPPERS and match[1] == self.first_label
+        return None if match is None or text.index("(") > self.margin else match[1]
 
-    def _fault(self, line: int, what: str) -> None:
+    def _unclosed(self, where: str) -> None:
+        self._fault(self.first_line, f"has {_count(len(self.stack), 'unclosed bracket')}{where}")
         self.stack.clear()
         self.kept.clear()
-        self.faults.report(f"{self.path}:{line}: tree {max(self.number, 1)} {what}")
+
+    def _fault(self, line: int, what: str) -> None:
+        if not self.faulty:
+            self.faulty = True
+            self.faults.report(f"{self.path}:{line}: tree {max(self.number, 1)} {what}")
 
     def _line(self, line: int, text: str) -> Iterator[Tree]:
         stack = self.stack
@@ -131,17 +126,16 @@ class _Reader:
                 elif stack[-1].label is None:
                     stack[-1].label = ""
                 stack.append(_Open())
+            elif not stack:
+                self._outside(line, token)
             elif token == ")":
-                if not stack:
-                    raise _Fault("is followed by a stray closing bracket")
-                tree = self._close(stack.pop(), outermost=not stack)
+                tree = self._close(stack.pop(), line)
                 if stack:
                     stack[-1].children.append(tree)
-                else:
-                    self.kept.clear()
+                    continue
+                self.kept.clear()
+                if not self.faulty:
                     yield EMPTY_TREE if self.allow_empty and not _has_content(tree) else tree
-            elif not stack:
-                raise _Fault(f"is followed by {token!r} outside any bracket")
             elif stack[-1].label is None:
                 stack[-1].label = token
             else:
@@ -152,27 +146,30 @@ class _Reader:
         self.first_line = line
         match = _TREE_START.match(text, column)
         self.first_label = match[1] if match else ""
+        self.margin = len(text) - len(text.lstrip(" \t"))
+        self.faulty = self.lost = False
         self.kept = [(line, text)]
 
-    def _close(self, bracket: _Open, outermost: bool) -> Tree:
+    def _outside(self, line: int, token: str) -> None:
+        if not self.lost:
+            self.lost, self.faulty = True, False
+            what = "a stray closing bracket" if token == ")" else f"{token!r} outside any bracket"
+            self._fault(line, f"is {'followed' if self.number else 'preceded'} by {what}")
+
+    def _close(self, bracket: _Open, line: int) -> Tree:
         label, children, atoms = bracket.label or "", bracket.children, bracket.atoms
-        if atoms:
-            if children:
-                raise _Fault(f"has the bare word {atoms[0]!r} beside constituents under {label!r}")
-            if len(atoms) > 2:
-                raise _Fault(f"has {len(atoms)} words under one label {label!r}; a leaf is (tag word) or (tag word lemma)")
-            if not label:
-                raise _Fault(f"has an empty label over {atoms[0]!r}")
-            tree = Tree(label, (), *atoms)
-        else:
-            tree = Tree(label, children)
-        if self.allow_empty:
-            return tree
-        if not label and not outermost:
-            raise _Fault("has an empty label" if children else "has an empty bracket")
-        if not atoms and not children:
-            raise _Fault("has no words" if outermost else f"has no word under {label!r}")
-        return tree
+        outermost = not self.stack
+        if atoms and children:
+            self._fault(line, f"has the bare word {atoms[0]!r} beside constituents under {label!r}")
+        elif len(atoms) > 2:
+            what = f"has {len(atoms)} words under one label {label!r}"
+            self._fault(line, f"{what}; a leaf is (tag word) or (tag word lemma)")
+        elif not atoms and not self.allow_empty:
+            if not label and not outermost:
+                self._fault(line, "has an empty label" if children else "has an empty bracket")
+            elif not children:
+                self._fault(line, "has no words" if outermost else f"has no word under {label!r}")
+        return Tree(label, (), *atoms[:2]) if atoms else Tree(label, children)
 
 
 def _has_content(tree: Tree) -> bool:

@@ -9,6 +9,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -17,10 +18,30 @@ from lveg.errors import TreebankError, UsageError
 STDIN = "-"
 
 
+@dataclass
+class Faults:
+    """What happens at a malformed sentence: an error, or, with `skip`, a note in `messages` and onwards."""
+
+    skip: bool = False
+    messages: list[str] = field(default_factory=list)
+
+    def report(self, message: str) -> None:
+        """Raise the fault, or note it."""
+        if not self.skip:
+            raise TreebankError(message)
+        self.messages.append(message)
+
+
+def as_list(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str | os.PathLike[str]]:
+    """The paths as a list, also where a single one is given."""
+    return [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+
+
 def expand(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """The files that the paths name: files as they are, directories as their files, sorted, hidden ones left out."""
+    """The files that the paths name; for a directory its files, sorted, without the hidden ones."""
     files: list[str] = []
-    for path in map(os.fspath, paths):
+    for given in paths:
+        path = os.fspath(given)
         if path == STDIN or not os.path.isdir(path):
             files.append(path)
             continue
@@ -41,14 +62,14 @@ def open_bytes(path: str) -> BinaryIO:
         if path == STDIN:
             return sys.stdin.buffer
         if path.endswith(".gz"):
-            return io.BufferedReader(gzip.open(path, "rb"))  # type: ignore[arg-type]
+            return io.BufferedReader(gzip.open(path, "rb"))
         return open(path, "rb")
     except OSError as error:
         raise UsageError(f"{path}: cannot be opened: {error.strerror or error}") from None
 
 
 def read_lines(path: str) -> Iterator[tuple[int, str]]:
-    """(number, text) of each line, counted from 1, with its line end; a byte-order mark at the start is dropped."""
+    """(number, text) of each line, counted from 1, with its line end; a byte-order mark is cut."""
     number = 0
     stream = open_bytes(path)
     try:
@@ -71,7 +92,7 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
 
 @contextmanager
 def open_output(path: str | None) -> Iterator[TextIO]:
-    """A UTF-8 text stream with LF line ends, to a file (gzip by its name) or standard output for None and `-`."""
+    """A UTF-8 stream with LF line ends, to a file (gzip by its name); standard output for None or `-`."""
     if path is None or path == STDIN:
         stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)
         try:
@@ -81,7 +102,7 @@ def open_output(path: str | None) -> Iterator[TextIO]:
             stream.detach()
         return
     try:
-        raw = gzip.open(path, "wb") if path.endswith(".gz") else open(path, "wb")
+        raw = gzip.open(path, "wb") if path.endswith(".gz") else open(path, "wb")  # noqa: SIM115
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
     with raw, io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as stream:

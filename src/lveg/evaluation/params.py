@@ -1,0 +1,123 @@
+"""What EVALB is told by its parameter files: which labels are left out, and which count as the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lveg.errors import UsageError
+from lveg.treebank.source import read_lines
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class EvalbParams:
+    """EVALB's settings; the defaults are those of EVALB without a parameter file.
+
+    labeled: whether a bracket's label counts, or its span alone.
+    delete_labels: a tag of these loses its word, a phrase its bracket but not what it holds.
+    delete_labels_for_length: tags whose words do not count towards the length of the gold sentence.
+    eq_labels, eq_words: pairs taken as equal, either way round; as in EVALB, not transitive.
+    quote_labels: tags that may hold a misread quotation mark, see `brackets`.
+    cutoff_len: the second half of the summary is about sentences up to this length.
+    max_error: where EVALB would give up. It is kept, but scoring here always goes through to the end.
+    """
+
+    labeled: bool = True
+    delete_labels: frozenset[str] = frozenset()
+    delete_labels_for_length: frozenset[str] = frozenset()
+    eq_labels: Pairs = ()
+    eq_words: Pairs = ()
+    quote_labels: frozenset[str] = frozenset()
+    cutoff_len: int = 40
+    max_error: int = 10
+
+
+COLLINS = EvalbParams(
+    delete_labels=frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."}),
+    delete_labels_for_length=frozenset({"-NONE-"}),
+    eq_labels=(("ADVP", "PRT"),),
+    max_error=100_000,
+)
+"""The settings of COLLINS.prm, the field's usual ones."""
+
+# Keywords of a parameter file and the fields they set. DEBUG only adds output: checked and dropped.
+_NUMBERS = {"DEBUG": None, "MAX_ERROR": "max_error", "CUTOFF_LEN": "cutoff_len", "LABELED": "labeled"}
+_LABELS = {
+    "DELETE_LABEL": "delete_labels",
+    "DELETE_LABEL_FOR_LENGTH": "delete_labels_for_length",
+    "QUOTE_LABEL": "quote_labels",
+}
+_PAIRS = {"EQ_LABEL": "eq_labels", "EQ_WORD": "eq_words"}
+
+
+def read_params(path: str | os.PathLike[str]) -> EvalbParams:
+    """The settings in one of EVALB's parameter files (.prm).
+
+    EVALB passes over what it does not know; here that is an error: the scores would not be those asked for.
+    """
+    numbers: dict[str, int] = {}
+    labels: dict[str, list[str]] = {field: [] for field in _LABELS.values()}
+    pairs: dict[str, list[tuple[str, str]]] = {field: [] for field in _PAIRS.values()}
+    for line, text in read_lines(os.fspath(path)):
+        keyword, *values = text.split() or [""]
+        if not keyword or keyword.startswith("#"):
+            continue
+        where = f"{os.fspath(path)}:{line}"
+        if keyword in _NUMBERS:
+            number = _number(where, keyword, values)
+            if (field := _NUMBERS[keyword]) is not None:
+                numbers[field] = number
+        elif keyword in _LABELS:
+            _need(where, keyword, values, 1)
+            labels[_LABELS[keyword]].append(values[0])
+        elif keyword in _PAIRS:
+            _need(where, keyword, values, 2)
+            pairs[_PAIRS[keyword]].append((values[0], values[1]))
+        else:
+            known = ", ".join(sorted({*_NUMBERS, *_LABELS, *_PAIRS}))
+            raise UsageError(f"{where}: unknown keyword {keyword!r}; EVALB's keywords are {known}")
+    return _assemble(numbers, labels, pairs)
+
+
+def _assemble(
+    numbers: dict[str, int], labels: dict[str, list[str]], pairs: dict[str, list[tuple[str, str]]]
+) -> EvalbParams:
+    default = EvalbParams()
+    return EvalbParams(
+        labeled=bool(numbers.get("labeled", default.labeled)),
+        delete_labels=frozenset(labels["delete_labels"]),
+        delete_labels_for_length=frozenset(labels["delete_labels_for_length"]),
+        eq_labels=tuple(pairs["eq_labels"]),
+        eq_words=tuple(pairs["eq_words"]),
+        quote_labels=frozenset(labels["quote_labels"]),
+        cutoff_len=numbers.get("cutoff_len", default.cutoff_len),
+        max_error=numbers.get("max_error", default.max_error),
+    )
+
+
+def _need(where: str, keyword: str, values: list[str], count: int) -> None:
+    if len(values) != count:
+        noun = "value" if count == 1 else "values"
+        raise UsageError(f"{where}: {keyword} needs {count} {noun}, got {len(values)}: {' '.join(values)!r}")
+
+
+def _number(where: str, keyword: str, values: list[str]) -> int:
+    _need(where, keyword, values, 1)
+    try:
+        return int(values[0])
+    except ValueError:
+        raise UsageError(f"{where}: {keyword} needs a whole number, got {values[0]!r}") from None
+
+
+def classes(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """For each member of a pair, the one name of all that the pairs join, directly or through others."""
+    name: dict[str, str] = {}
+    for first, second in pairs:
+        keep, drop = name.setdefault(first, first), name.setdefault(second, second)
+        for member, current in name.items():
+            if current == drop:
+                name[member] = keep
+    return name

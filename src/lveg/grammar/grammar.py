@@ -1,0 +1,259 @@
+"""The grammar of a treebank: symbols, rules by kind and their counts, as validated arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from lveg.errors import GrammarError
+from lveg.grammar.binarise import Binarisation, Derivation, Step, binarise
+from lveg.grammar.lexicon import Lexicon, LexiconOptions, build_lexicon
+from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
+from lveg.trees import Tree
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+NONE = -1
+"""In place of a symbol: no such slot, or ROOT as left-hand side."""
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """Rules in four kinds, in this order, each sorted by its symbols:
+
+    - binary `A -> B C`: lhs, left, right are symbols;
+    - unary `A -> B`: right is NONE; `paths` holds the labels inside the chain that the rule stands for;
+    - root `ROOT -> A`: lhs is NONE, left the symbol;
+    - lexical `T -> w`: lhs is a tag, left a terminal of the lexicon.
+
+    Symbols are numbered nonterminals (phrases and parts) first, then tags.
+    """
+
+    symbols: tuple[Symbol, ...]
+    n_nonterminals: int
+    rule_lhs: Ints
+    rule_left: Ints
+    rule_right: Ints
+    n_binary: int
+    n_unary: int
+    n_root: int
+    paths: tuple[tuple[str, ...], ...]
+    count: Floats
+    lexicon: Lexicon
+    fingerprint: str
+
+    def __post_init__(self) -> None:
+        n_rules = self.rule_lhs.shape[0]
+        for name in ("rule_lhs", "rule_left", "rule_right"):
+            array = getattr(self, name)
+            if array.shape != (n_rules,) or array.dtype != np.int32 or not array.flags.c_contiguous:
+                raise GrammarError(f"{name} is not a contiguous int32 array of one entry a rule")
+        if self.count.shape != (n_rules,) or self.count.dtype != np.float64:
+            raise GrammarError("count is not a float64 array of one entry a rule")
+        if not np.isfinite(self.count).all() or (self.count < 0).any():
+            raise GrammarError("rule counts must be finite and not negative")
+        if min(self.n_binary, self.n_unary, self.n_root) < 0 or self.lexical_start > n_rules:
+            raise GrammarError("the kinds have more rules than there are")
+        if len(self.paths) != self.n_unary:
+            raise GrammarError("one path is needed for each unary rule")
+        if not self._symbols_in_range():
+            raise GrammarError("a rule names a symbol or terminal that does not exist")
+
+    def _symbols_in_range(self) -> bool:
+        inner = slice(0, self.n_binary + self.n_unary)
+        binary, root, lexical = slice(0, self.n_binary), self.kind_slice("root"), self.kind_slice("lexical")
+        n_symbols, n_nonterminals = len(self.symbols), self.n_nonterminals
+
+        def within(array: Ints, low: int, high: int) -> bool:
+            return bool(((array >= low) & (array < high)).all())
+
+        return (
+            0 <= n_nonterminals <= n_symbols
+            and within(self.rule_lhs[inner], 0, n_nonterminals)
+            and within(self.rule_left[inner], 0, n_symbols)
+            and within(self.rule_right[binary], 0, n_symbols)
+            and within(self.rule_right[self.n_binary :], NONE, 0)
+            and within(self.rule_lhs[root], NONE, 0)
+            and within(self.rule_left[root], 0, n_symbols)
+            and within(self.rule_lhs[lexical], n_nonterminals, n_symbols)
+            and within(self.rule_left[lexical], 0, self.lexicon.n_terminals)
+        )
+
+    @property
+    def n_rules(self) -> int:
+        """Rules of all kinds."""
+        return int(self.rule_lhs.shape[0])
+
+    @property
+    def unary_start(self) -> int:
+        """The first unary rule."""
+        return self.n_binary
+
+    @property
+    def root_start(self) -> int:
+        """The first root rule."""
+        return self.n_binary + self.n_unary
+
+    @property
+    def lexical_start(self) -> int:
+        """The first lexical rule."""
+        return self.n_binary + self.n_unary + self.n_root
+
+    def kind_slice(self, kind: str) -> slice:
+        """The range of rules of a kind: binary, unary, root or lexical."""
+        starts = {
+            "binary": (0, self.unary_start),
+            "unary": (self.unary_start, self.root_start),
+            "root": (self.root_start, self.lexical_start),
+            "lexical": (self.lexical_start, self.n_rules),
+        }
+        return slice(*starts[kind])
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags' labels, in the order of their symbols."""
+        return tuple(symbol.label for symbol in self.symbols[self.n_nonterminals :])
+
+    @cached_property
+    def symbol_ids(self) -> dict[Symbol, int]:
+        """The number of each symbol."""
+        return {symbol: index for index, symbol in enumerate(self.symbols)}
+
+    @cached_property
+    def is_part(self) -> npt.NDArray[np.uint8]:
+        """1 for symbols that stand for a part of a constituent, by symbol."""
+        return np.array([symbol.kind == PART for symbol in self.symbols], dtype=np.uint8)
+
+    @cached_property
+    def _rule_ids(self) -> dict[tuple[int, int, int, tuple[str, ...]], int]:
+        """The number of each rule but the lexical ones."""
+        paths = ((),) * self.n_binary + self.paths + ((),) * self.n_root
+        columns = (self.rule_lhs.tolist(), self.rule_left.tolist(), self.rule_right.tolist(), paths)
+        return {key: index for index, key in enumerate(zip(*columns, strict=False))}
+
+    @cached_property
+    def _lexical_ids(self) -> dict[tuple[int, int], int]:
+        kind = self.kind_slice("lexical")
+        keys = zip(self.rule_lhs[kind].tolist(), self.rule_left[kind].tolist(), strict=True)
+        return {key: self.lexical_start + index for index, key in enumerate(keys)}
+
+    def rule_id(self, lhs: int, left: int, right: int = NONE, path: tuple[str, ...] = ()) -> int | None:
+        """The number of a binary, unary or root rule, or None where the grammar lacks it."""
+        return self._rule_ids.get((lhs, left, right, path))
+
+    def lexical_id(self, tag: int, terminal: int) -> int | None:
+        """The number of a lexical rule, or None where the grammar lacks it."""
+        return self._lexical_ids.get((tag, terminal))
+
+    def describe_rule(self, rule: int) -> str:
+        """The rule as text, such as `NP -> DT @NP`."""
+        lhs, left, right = int(self.rule_lhs[rule]), int(self.rule_left[rule]), int(self.rule_right[rule])
+        if rule >= self.lexical_start:
+            names = (*self.lexicon.words, *self.lexicon.classes)
+            return f"{self.symbols[lhs].name} -> {names[left]}"
+        head = "ROOT" if lhs == NONE else self.symbols[lhs].name
+        middle = self.paths[rule - self.unary_start] if self.unary_start <= rule < self.root_start else ()
+        tail = [self.symbols[symbol].name for symbol in (left, right) if symbol != NONE]
+        return " -> ".join((head, *middle, " ".join(tail)))
+
+
+RuleKey = tuple[Symbol | None, Symbol, Symbol | None, tuple[str, ...]]
+"""(lhs, left, right, path) of a rule that is not lexical; None for ROOT and for no slot."""
+
+
+def build_grammar(
+    rule_counts: Counter[RuleKey], tagged: Sequence[Sequence[tuple[str, str]]], options: LexiconOptions
+) -> Grammar:
+    """The grammar with the given rules and the lexicon of the tagged sentences."""
+    lexicon, lexical_counts = build_lexicon(tagged, options)
+    seen = {symbol for key in rule_counts for symbol in key[:3] if isinstance(symbol, Symbol)}
+    tags = {Symbol(TAG, tag) for tag, _ in lexical_counts}
+    symbols = tuple(sorted(seen - tags) + sorted(tags))
+    ids: dict[Symbol | None, int] = {symbol: index for index, symbol in enumerate(symbols)}
+    ids[None] = NONE
+
+    def kind_of(key: RuleKey) -> int:
+        return 2 if key[0] is None else int(key[2] is None)
+
+    rows = sorted(
+        (kind_of(key), ids[key[0]], ids[key[1]], ids[key[2]], key[3], count) for key, count in rule_counts.items()
+    )
+    kinds = Counter(row[0] for row in rows)
+    rows += sorted(
+        (3, ids[Symbol(TAG, tag)], terminal, NONE, (), count) for (tag, terminal), count in lexical_counts.items()
+    )
+    return Grammar(
+        symbols=symbols,
+        n_nonterminals=len(symbols) - len(tags),
+        rule_lhs=np.array([row[1] for row in rows], dtype=np.int32),
+        rule_left=np.array([row[2] for row in rows], dtype=np.int32),
+        rule_right=np.array([row[3] for row in rows], dtype=np.int32),
+        n_binary=kinds[0],
+        n_unary=kinds[1],
+        n_root=kinds[2],
+        paths=tuple(row[4] for row in rows if row[0] == 1),
+        count=np.array([row[5] for row in rows], dtype=np.float64),
+        lexicon=lexicon,
+        fingerprint=fingerprint(tagged),
+    )
+
+
+def fingerprint(tagged: Iterable[Sequence[tuple[str, str]]]) -> str:
+    """A short name for the data: the same words and tags in the same order give the same name."""
+    digest = hashlib.sha256()
+    for sentence in tagged:
+        digest.update(repr(list(sentence)).encode())
+    return digest.hexdigest()[:16]
+
+
+def step_key(step: Step, derivation: Derivation) -> RuleKey:
+    """The rule that a binary or unary step applies."""
+    right = derivation[step.right].symbol if step.right >= 0 else None
+    return step.symbol, derivation[step.left].symbol, right, step.path
+
+
+def tree_grammar(trees: Sequence[Tree], scheme: Binarisation, options: LexiconOptions) -> Grammar:
+    """The grammar of cleaned trees: every rule that occurs in them, with its count."""
+    counts: Counter[RuleKey] = Counter()
+    tagged = []
+    for tree in trees:
+        derivation = binarise(tree, scheme)
+        counts.update(step_key(step, derivation) for step in derivation if step.left >= 0)
+        counts[None, derivation[-1].symbol, None, ()] += 1
+        tagged.append([(leaf.word or "", leaf.label) for leaf in tree.leaves()])
+    if not tagged:
+        raise GrammarError("there are no trees to learn from")
+    return build_grammar(counts, tagged, options)
+
+
+def tag_grammar(tagged: Sequence[Sequence[tuple[str, str]]], options: LexiconOptions) -> Grammar:
+    """The regular grammar of tag sequences: `t^ -> t u^` for a transition, `t^ -> t` at the end, ROOT -> t^ at the start.
+
+    The state t^ is a phrase labelled t, so that tag and state are two symbols. All transitions exist; those that do not
+    occur have count zero.
+    """
+    tags = sorted({tag for sentence in tagged for _, tag in sentence})
+    if not tags:
+        raise GrammarError("there are no tagged words to learn from")
+    counts: Counter[RuleKey] = Counter()
+    for tag in tags:
+        state = Symbol(PHRASE, tag)
+        counts[None, state, None, ()] = 0
+        counts[state, Symbol(TAG, tag), None, ()] = 0
+        for other in tags:
+            counts[state, Symbol(TAG, tag), Symbol(PHRASE, other), ()] = 0
+    for sentence in tagged:
+        labels = [tag for _, tag in sentence]
+        if labels:
+            counts[None, Symbol(PHRASE, labels[0]), None, ()] += 1
+            counts[Symbol(PHRASE, labels[-1]), Symbol(TAG, labels[-1]), None, ()] += 1
+        for tag, other in zip(labels, labels[1:], strict=False):
+            counts[Symbol(PHRASE, tag), Symbol(TAG, tag), Symbol(PHRASE, other), ()] += 1
+    return build_grammar(counts, tagged, options)

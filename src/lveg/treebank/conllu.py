@@ -1,0 +1,264 @@
+"""CoNLL-U: sentences that keep every line as it stands, so that reading and writing changes no byte."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+from lveg.treebank.source import Faults, as_list, expand, read_lines
+
+COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+"""The ten columns, named as in the format's description, in lower case."""
+
+_BLANK = frozenset({"\n", "\r\n"})
+_ID = re.compile(r"(0|[1-9][0-9]{0,8})(?:([-.])([1-9][0-9]{0,8}))?\t")
+_SENT_ID = re.compile(r"#[ \t]*sent_id[ \t]*=[ \t]*([^\r\n]*)")
+# "1<tab>", "2<tab>", ...: a word line is known by one comparison.
+_EXPECTED = [f"{number}\t" for number in range(1, 1001)]
+
+
+class Sentence:
+    """The lines of a sentence, line ends included: comments, ranges `3-4`, empty nodes `5.1`, and words.
+
+    `word_lines` are the positions of the syntactic words in `lines`; `end` is the blank line that closes the
+    sentence, or "" where the file ends without one. Nothing is changed in place.
+    """
+
+    __slots__ = ("end", "lines", "word_lines")
+
+    def __init__(self, lines: Sequence[str], word_lines: Sequence[int], end: str = "\n") -> None:
+        self.lines = lines
+        self.word_lines = word_lines
+        self.end = end
+
+    def __str__(self) -> str:
+        """The sentence as it stands in its file, with the blank line behind it."""
+        return "".join(self.lines) + self.end
+
+    def __repr__(self) -> str:
+        return f"<Sentence of {len(self)} words>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sentence) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __len__(self) -> int:
+        """How many syntactic words there are."""
+        return len(self.word_lines)
+
+    @property
+    def id(self) -> str | None:
+        """The value of the comment `# sent_id = ...`, or None."""
+        for line in self.lines:
+            if line[0] != "#":
+                break
+            if match := _SENT_ID.match(line):
+                return match[1].rstrip()
+        return None
+
+    def words(self) -> list[str]:
+        """The forms of the syntactic words; `_` is a form like any other."""
+        lines = self.lines
+        return [lines[index].split("\t", 2)[1] for index in self.word_lines]
+
+    def column(self, name: str) -> list[str]:
+        """The values of a column, one for each syntactic word."""
+        at = _column_number(name)
+        if at == 9:
+            return [self.lines[index].rstrip("\r\n").split("\t")[9] for index in self.word_lines]
+        lines = self.lines
+        return [lines[index].split("\t", at + 1)[at] for index in self.word_lines]
+
+    def with_column(self, name: str, values: Sequence[str]) -> Sentence:
+        """The sentence with these values in a column of the word lines; every other byte stays."""
+        at = _column_number(name)
+        if at == 0:
+            raise ValueError("the ids of a sentence cannot be replaced")
+        return self._replaced(at, values)
+
+    def with_misc(self, key: str, values: Sequence[str | None]) -> Sentence:
+        """The sentence with `key=value` in MISC of the word lines, in place of an older value.
+
+        None leaves a line as it is.
+        """
+        self._check_count(values)
+        pairs = zip(self.column("misc"), values, strict=True)
+        return self._replaced(
+            9, [None if value is None else _with_feature(misc, key, value) for misc, value in pairs]
+        )
+
+    def _replaced(self, at: int, values: Sequence[str | None]) -> Sentence:
+        self._check_count(values)
+        lines = list(self.lines)
+        for index, value in zip(self.word_lines, values, strict=True):
+            if value is None:
+                continue
+            if not value or "\t" in value or "\n" in value or "\r" in value:
+                raise ValueError(
+                    f"{value!r} cannot stand in a column: it is empty or holds a tab or line break"
+                )
+            line = lines[index]
+            fields = line.split("\t", at + 1)
+            if at == 9:  # the last column carries the line end
+                value += line[len(line.rstrip("\r\n")) :]
+            fields[at] = value
+            lines[index] = "\t".join(fields)
+        return Sentence(lines, self.word_lines, self.end)
+
+    def _check_count(self, values: Sequence[object]) -> None:
+        if len(values) != len(self):
+            raise ValueError(f"{len(values)} values for {len(self)} words")
+
+
+def _column_number(name: str) -> int:
+    try:
+        return COLUMNS.index(name)
+    except ValueError:
+        raise ValueError(f"no column {name!r}; there are {', '.join(COLUMNS)}") from None
+
+
+def _with_feature(misc: str, key: str, value: str) -> str:
+    if not key or "=" in key or any(mark in part for mark in "|\t\r\n" for part in (key, value)):
+        raise ValueError(
+            f"{key}={value} cannot stand in MISC: neither part may hold |, a tab or a line break"
+        )
+    kept = [] if misc in ("_", "") else [old for old in misc.split("|") if not old.startswith(f"{key}=")]
+    return "|".join([*kept, f"{key}={value}"])
+
+
+def read_conllu(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], faults: Faults | None = None
+) -> Iterator[Sentence]:
+    """The sentences of files and directories, in order, one at a time."""
+    for path in expand(as_list(paths)):
+        yield from _read_file(path, faults or Faults())
+
+
+def write_conllu(sentences: Iterable[Sentence], stream: TextIO) -> None:
+    """Write the sentences as they stand.
+
+    Only where a sentence that ended its file without a blank line is followed by another, that line is added.
+    """
+    missing = ""
+    for sentence in sentences:
+        stream.write(missing)
+        stream.write(str(sentence))
+        missing = "" if sentence.end else _missing_end(sentence.lines[-1])
+
+
+def _missing_end(last_line: str) -> str:
+    if last_line.endswith("\r\n"):
+        return "\r\n"
+    return "\n" if last_line.endswith("\n") else "\n\n"
+
+
+def _read_file(path: str, faults: Faults) -> Iterator[Sentence]:
+    number = 0
+    block = _Block(1)
+    lines, word_lines, expected = block.lines, block.word_lines, _EXPECTED[0]
+    for number, line in read_lines(path):
+        if line in _BLANK:
+            if block.is_sentence(path, number, faults):
+                yield Sentence(lines, word_lines, line)
+            block = _Block(number + 1)
+            lines, word_lines, expected = block.lines, block.word_lines, _EXPECTED[0]
+            continue
+        if line[0] != "#":
+            # The common line first: the next word in turn, with ten columns and a form.
+            if line.startswith(expected) and line.count("\t") == 9 and line[len(expected)] != "\t":
+                word_lines.append(len(lines))
+                last = len(word_lines)
+                expected = _EXPECTED[last] if last < len(_EXPECTED) else f"{last + 1}\t"
+            elif not block.faulty and (what := block.fault_of(line)):
+                block.faulty = True
+                faults.report(f"{path}:{number}: {what}")
+        lines.append(line)
+    if lines and block.is_sentence(path, number, faults):
+        yield Sentence(lines, word_lines, "")
+
+
+class _Block:
+    """The lines between two blank ones while they are read, and what their ids demand of the next."""
+
+    __slots__ = (
+        "empty_after",
+        "empty_count",
+        "faulty",
+        "lines",
+        "range_end",
+        "range_text",
+        "start",
+        "word_lines",
+    )
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.lines: list[str] = []
+        self.word_lines: list[int] = []
+        self.faulty = False  # reported already
+        self.range_end = 0  # last word of the latest range
+        self.range_text = ""
+        self.empty_after = -1  # the word before the latest empty node
+        self.empty_count = 0
+
+    def fault_of(self, line: str) -> str | None:
+        """What is wrong with a line that is not the next word; None for a good range or empty node."""
+        n_columns = line.count("\t") + 1
+        if n_columns != 10:
+            return f"expected 10 columns separated by tabs, found {n_columns} in {_shown(line)}"
+        match = _ID.match(line)
+        if match is None:
+            id_text = line.partition("\t")[0]
+            return f"malformed id {id_text!r}; expected a word 3, a range 3-4 or an empty node 3.1"
+        first, mark, second = match.groups()
+        if mark == "-":
+            return self._fault_of_range(int(first), int(second))
+        if mark == ".":
+            return self._fault_of_empty_node(int(first), int(second))
+        n_words = len(self.word_lines)
+        if int(first) == n_words + 1:
+            return f"word {first} has an empty form"
+        return f"id {first} is out of order; expected {n_words + 1}"
+
+    def _fault_of_range(self, first: int, last: int) -> str | None:
+        following = len(self.word_lines) + 1
+        if first != following or last < first or first <= self.range_end:
+            return f"range {first}-{last} does not fit before word {following}"
+        self.range_end, self.range_text = last, f"{first}-{last}"
+        return None
+
+    def _fault_of_empty_node(self, word: int, count: int) -> str | None:
+        n_words = len(self.word_lines)
+        wanted = self.empty_count + 1 if self.empty_after == n_words else 1
+        if word != n_words or count != wanted:
+            return f"empty node {word}.{count} is out of order; expected {n_words}.{wanted}"
+        self.empty_after, self.empty_count = word, count
+        return None
+
+    def is_sentence(self, path: str, end: int, faults: Faults) -> bool:
+        """Whether the lines, closed by the blank one at `end`, make a sentence; if not, that is reported."""
+        if self.faulty:
+            return False
+        if not self.lines:
+            faults.report(f"{path}:{end}: blank line where a sentence was expected")
+        elif not self.word_lines:
+            faults.report(
+                f"{path}:{self.start}: a block of lines without a word; a sentence needs at least one"
+            )
+        elif self.range_end > len(self.word_lines):
+            n_words = len(self.word_lines)
+            faults.report(
+                f"{path}:{self.start}: range {self.range_text} does not fit a sentence of {n_words} words"
+            )
+        else:
+            return True
+        return False
+
+
+def _shown(line: str) -> str:
+    text = line.rstrip("\r\n")
+    return repr(text if len(text) <= 40 else text[:37] + "...")
