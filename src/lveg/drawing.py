@@ -103,7 +103,7 @@ class _Layout:
         self.block[index] = max(below + self.inset[index], self.centre[index] - left + own)
 
     def _middle(self, children: list[int]) -> int:
-        """The column half-way between the outer children's centres, or that of a child within one column of it."""
+        """The column half-way between the outer children, or that of a child at most one column off it."""
         edge = 0
         centres: list[int] = []
         for child in children:

@@ -54,6 +54,15 @@ class ChartRules(NamedTuple):
     terminal_tag: Any
 
 
+class Extent(NamedTuple):
+    """First and last end of a nonterminal's spans from a start, and first and last start of its spans to an end."""
+
+    left_low: Any
+    left_high: Any
+    right_low: Any
+    right_high: Any
+
+
 @kernel
 def prune_chart(
     rules: ChartRules, terminals: Any, given_tags: Any, spans: Any, p_node: float, p_edge: float
@@ -73,8 +82,14 @@ def prune_chart(
     tag_score = np.zeros((n, n_tags))
     scale = np.full((n + 1, n + 1), DEAD, np.int64)
     word_scores(rules, terminals, given_tags, tag_score, scale)
-    inside(rules, spans, tag_score, left, right, bottom, scale)
-    return outside(rules, terminals, spans, tag_score, left, right, bottom, scale, p_node, p_edge)
+    extent = Extent(
+        np.full((n, n_symbols), n + 1, np.int32),
+        np.full((n, n_symbols), -1, np.int32),
+        np.full((n + 1, n_symbols), n + 1, np.int32),
+        np.full((n + 1, n_symbols), -1, np.int32),
+    )
+    inside(rules, spans, tag_score, left, right, bottom, scale, extent)
+    return outside(rules, terminals, tag_score, left, right, bottom, scale, extent, p_node, p_edge)
 
 
 @kernel
@@ -98,15 +113,18 @@ def word_scores(rules: ChartRules, terminals: Any, given_tags: Any, tag_score: A
 
 @kernel
 def inside(
-    rules: ChartRules, spans: Any, tag_score: Any, left: Any, right: Any, bottom: Any, scale: Any
+    rules: ChartRules,
+    spans: Any,
+    tag_score: Any,
+    left: Any,
+    right: Any,
+    bottom: Any,
+    scale: Any,
+    extent: Extent,
 ) -> None:
     """Fill the cells, shorter spans first: `bottom` before the unary step, `left` and `right` after it."""
     n, n_symbols = left.shape[0], rules.n_nonterminals
-    # First and last end of a nonterminal's spans from a start, and start of its spans to an end.
-    left_low = np.full((n, n_symbols), n + 1)
-    left_high = np.full((n, n_symbols), -1)
-    right_low = np.full((n + 1, n_symbols), n + 1)
-    right_high = np.full((n + 1, n_symbols), -1)
+    left_low, left_high, right_low, right_high = extent
     factor = np.zeros(n + 1)
     scaled = np.zeros(n + 1)
     cell = np.zeros(n_symbols)
@@ -238,12 +256,12 @@ def add_unaries(rules: ChartRules, tag_score: Any, i: int, width: int, cell: Any
 def outside(
     rules: ChartRules,
     terminals: Any,
-    spans: Any,
     tag_score: Any,
     left: Any,
     right: Any,
     bottom: Any,
     scale: Any,
+    extent: Extent,
     p_node: float,
     p_edge: float,
 ) -> tuple[float, Any, Any, Any, Any]:
@@ -317,7 +335,7 @@ def outside(
                 if posterior >= tiny:
                     least = p_edge if posterior >= p_node else math.inf
                     kept, size = binary_outside(
-                        rules, tag_score, left, right, as_left, as_right, tag_outside, factor,
+                        rules, tag_score, left, right, as_left, as_right, tag_outside, factor, extent,
                         a, below[a], i, j, least, kept, size,
                     )  # fmt: skip
     kept = kept[:size][::-1]
@@ -400,6 +418,7 @@ def binary_outside(
     as_right: Any,
     tag_outside: Any,
     factor: Any,
+    extent: Extent,
     a: int,
     score: float,
     i: int,
@@ -414,14 +433,16 @@ def binary_outside(
         b, c = rules.rule_left[rule], rules.rule_right[rule]
         value = score * rules.weight[rule]
         if b < n_symbols and c < n_symbols:
-            largest = 0.0
-            for k in range(i + 1, j):
+            first = max(i + 1, extent.left_low[i, b], extent.right_low[j, c])
+            last = min(j - 1, extent.left_high[i, b], extent.right_high[j, c])
+            total = 0.0
+            for k in range(first, last + 1):
                 to_left = value * factor[k] * right[j, c, k]
                 as_left[i, b, k] += to_left
                 as_right[j, c, k] += value * factor[k] * left[i, b, k]
-                largest = max(largest, to_left * left[i, b, k])
-            if largest >= least:
-                for k in range(j - 1, i, -1):
+                total += to_left * left[i, b, k]
+            if total >= least:
+                for k in range(last, first - 1, -1):
                     if value * factor[k] * left[i, b, k] * right[j, c, k] >= least:
                         kept, size = keep(kept, size, rule, i, k, j)
             continue
