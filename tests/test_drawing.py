@@ -40,6 +40,13 @@ def test_a_child_in_the_middle_stands_under_its_parent() -> None:
     )
 
 
+def test_a_child_one_column_off_the_middle_takes_its_parent_over_itself() -> None:
+    assert draw_text(parse_tree("(NP (DT each) (JJ heavy) (NN box))")).splitlines()[:2] == [
+        "        NP",
+        " ┌──────┼─────┐",
+    ]
+
+
 def test_a_label_wider_than_what_is_below_moves_it_to_the_middle() -> None:
     assert draw_text(parse_tree("(LABEL (B c))")) == picture("LABEL", "  │", "  B", "  │", "  c")
 

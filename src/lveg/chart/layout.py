@@ -15,7 +15,8 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
 
     pair_key = grammar.rule_left[binary].astype(np.int64) * n_symbols + grammar.rule_right[binary]
     by_pair = np.argsort(pair_key, kind="stable")
-    pairs, first = np.unique(pair_key[by_pair], return_index=True)
+    pairs, rule_pair = np.unique(pair_key, return_inverse=True)
+    first = np.searchsorted(pair_key[by_pair], pairs)
     pair_left, pair_right = np.divmod(pairs, n_symbols)
     left_ptr = pointers(pair_left, n_symbols)
     right_is_tag = pair_right >= n_nonterminals
@@ -40,6 +41,7 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
         lhs_ptr=pointers(grammar.rule_lhs[binary], n_nonterminals),
         rule_left=grammar.rule_left,
         rule_right=grammar.rule_right,
+        rule_pair=rule_pair.astype(np.int32),
         weight=np.ascontiguousarray(weight),
         unary_ptr=unary.start + pointers(grammar.rule_lhs[unary], n_nonterminals),
         child_ptr=pointers(grammar.rule_left[by_child], n_symbols),

@@ -17,7 +17,7 @@ class SampleFormat(StrEnum):
 
 
 def sample(
-    count: Annotated[int, typer.Argument(metavar="[N]", min=0, help="How many sentences.")] = 10,
+    count: Annotated[int, typer.Argument(metavar="N", min=0, help="How many sentences.")] = 10,
     seed: Annotated[int, typer.Option(help="The same seed gives the same sentences, on every machine.")] = 1,
     grammar: Annotated[
         Path | None,
@@ -35,18 +35,18 @@ def sample(
 ) -> None:
     """Make a treebank from a grammar, to try lveg without data of your own.
 
-    The grammar knows more than the trees show: it tells singular from plural noun phrases, and verbs by what
-    they take, while every tree just says NP or VBD. Finding such subtypes again is what lveg's models do,
-    so a good one beats a plain grammar on held-out samples.
+    The grammar knows more than the trees show: it tells singular from plural
+    noun phrases, and verbs by what they take, while every tree just says NP
+    or VBD. Finding such subtypes again is what lveg's models are for.
 
-    Sample twice with different seeds for a training and a development set:
+    Sample with two seeds for a training and a development set:
 
         lveg sample 2000 --seed 1 --out train.mrg
 
         lveg sample 300 --seed 2 --out dev.mrg
 
-    To write a grammar of your own, start from a copy of lveg's data/english.grammar; its comments explain
-    the format.
+    To write a grammar of your own, start from a copy of lveg's
+    data/english.grammar; its comments explain the format.
     """
     from lveg.treebank.source import open_output
     from lveg.treebank.synthetic import ENGLISH, conllu_block, read_grammar, sample_trees

@@ -24,7 +24,7 @@ class ChartRules(NamedTuple):
     A *pair* is two symbols that some binary rule has as children. Pairs are grouped by their left symbol in
     [left_ptr[B], left_ptr[B + 1]), those with a nonterminal on the right before left_mid[B]; pairs of a nonterminal and
     a tag are listed once more by that tag (tag_ptr, tag_pair, tag_left). The rules of pair p are pair_rule[pair_ptr[p] :
-    pair_ptr[p + 1]], with their left-hand sides and weights beside them. lhs_ptr groups binary rules, which are sorted, by
+    pair_ptr[p + 1]], with their left-hand sides and weights beside them; rule_pair is the pair of a rule. lhs_ptr groups binary rules, which are sorted, by
     left-hand side, and unary_ptr the unary ones; child_ptr groups unary rules by child; terminal_ptr groups lexical rules by terminal.
     """
 
@@ -42,6 +42,7 @@ class ChartRules(NamedTuple):
     lhs_ptr: Any
     rule_left: Any
     rule_right: Any
+    rule_pair: Any
     weight: Any
     unary_ptr: Any
     child_ptr: Any
@@ -268,16 +269,18 @@ def outside(
     """Outside scores, longer spans first, and the anchored rules kept on the way.
 
     An outside score is kept times its cell's scale over Z, so that outside × inside is the posterior. Nodes whose posterior
-    is below p_node / 1000 hand nothing down: what their children lose is below what is pruned (docs/math.md: pruning).
+    is below a hundredth of the thresholds hand nothing down: what their children lose is below what is pruned (docs/math.md: pruning).
     """
     n, n_symbols = left.shape[0], rules.n_nonterminals
-    tiny = min(p_node, p_edge) * 1e-3
+    tiny = min(p_node, p_edge) * 1e-2
     as_left = np.zeros((n, n_symbols, n + 1))
     as_right = np.zeros((n + 1, n_symbols, n + 1))
     tag_outside = np.zeros(tag_score.shape)
     above = np.zeros(n_symbols)
     below = np.zeros(n_symbols)
     factor = np.zeros(n + 1)
+    pair_outside = np.zeros(rules.pair_right.shape[0])
+    pair_inside = np.zeros(rules.pair_right.shape[0])
     # Kept rules, last first: (rule, start, split, end).
     kept = np.empty((1024, 4), np.int32)
     size = 0
@@ -330,14 +333,23 @@ def outside(
                 factor[k] = 0.0
                 if scale[i, k] != DEAD and scale[k, j] != DEAD:
                     factor[k] = power_of_two(scale[i, k] + scale[k, j] - scale[i, j])
+            pair_outside[:] = 0.0
+            pair_inside[:] = 0.0
+            for a in range(n_symbols):
+                if below[a] * bottom[i, j, a] >= tiny:
+                    for rule in range(rules.lhs_ptr[a], rules.lhs_ptr[a + 1]):
+                        pair_outside[rules.rule_pair[rule]] += below[a] * rules.weight[rule]
+            hand_down(
+                rules, left, right, as_left, as_right, factor, extent, pair_outside, pair_inside, i, j, tiny
+            )
+            hand_down_to_tags(
+                rules, tag_score, left, right, as_left, as_right, tag_outside, factor, pair_outside, pair_inside, i, j
+            )
             for a in range(n_symbols - 1, -1, -1):
-                posterior = below[a] * bottom[i, j, a]
-                if posterior >= tiny:
-                    least = p_edge if posterior >= p_node else math.inf
-                    kept, size = binary_outside(
-                        rules, tag_score, left, right, as_left, as_right, tag_outside, factor, extent,
-                        a, below[a], i, j, least, kept, size,
-                    )  # fmt: skip
+                if below[a] * bottom[i, j, a] >= p_node:
+                    kept, size = keep_binary(
+                        rules, tag_score, left, right, factor, pair_inside, a, below[a], i, j, p_edge, kept, size
+                    )
     kept = kept[:size][::-1]
     return log_z, kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2].copy(), kept[:, 3].copy()
 
@@ -409,7 +421,54 @@ def keep_words(
 
 
 @kernel
-def binary_outside(
+def hand_down(
+    rules: ChartRules,
+    left: Any,
+    right: Any,
+    as_left: Any,
+    as_right: Any,
+    factor: Any,
+    extent: Extent,
+    pair_outside: Any,
+    pair_inside: Any,
+    i: int,
+    j: int,
+    tiny: float,
+) -> None:
+    """Hand the outside scores of pairs of nonterminals over (i, j) to their children at every split.
+
+    pair_inside gets the product of the children summed over splits; pairs that weigh less than `tiny` are left out.
+    """
+    scaled = np.empty(j + 1)
+    gathered = np.empty(j + 1)
+    for b in range(rules.n_nonterminals):
+        low, high = max(i + 1, extent.left_low[i, b]), min(j - 1, extent.left_high[i, b])
+        if low > high:
+            continue
+        for k in range(low, high + 1):
+            scaled[k] = left[i, b, k] * factor[k]
+            gathered[k] = 0.0
+        for p in range(rules.left_ptr[b], rules.left_mid[b]):
+            score = pair_outside[p]
+            if score <= 0.0:
+                continue
+            c = rules.pair_right[p]
+            first, last = max(low, extent.right_low[j, c]), min(high, extent.right_high[j, c])
+            total = 0.0
+            for k in range(first, last + 1):
+                total += scaled[k] * right[j, c, k]
+            pair_inside[p] = total
+            if score * total >= tiny:
+                for k in range(first, last + 1):
+                    gathered[k] += score * right[j, c, k]
+                for k in range(first, last + 1):
+                    as_right[j, c, k] += score * scaled[k]
+        for k in range(low, high + 1):
+            as_left[i, b, k] += gathered[k] * factor[k]
+
+
+@kernel
+def hand_down_to_tags(
     rules: ChartRules,
     tag_score: Any,
     left: Any,
@@ -418,50 +477,67 @@ def binary_outside(
     as_right: Any,
     tag_outside: Any,
     factor: Any,
-    extent: Extent,
+    pair_outside: Any,
+    pair_inside: Any,
+    i: int,
+    j: int,
+) -> None:
+    """The same for pairs with a tag at either end of the span."""
+    n_symbols = rules.n_nonterminals
+    for tag in range(tag_score.shape[1]):
+        if tag_score[i, tag] > 0.0:
+            score = tag_score[i, tag] * factor[i + 1]
+            symbol = n_symbols + tag
+            for p in range(rules.left_ptr[symbol], rules.left_mid[symbol]):
+                c = rules.pair_right[p]
+                if pair_outside[p] > 0.0 and right[j, c, i + 1] > 0.0:
+                    pair_inside[p] = score * right[j, c, i + 1]
+                    tag_outside[i, tag] += pair_outside[p] * factor[i + 1] * right[j, c, i + 1]
+                    as_right[j, c, i + 1] += pair_outside[p] * score
+            if j == i + 2:
+                for p in range(rules.left_mid[symbol], rules.left_ptr[symbol + 1]):
+                    other = rules.pair_right[p] - n_symbols
+                    if pair_outside[p] > 0.0 and tag_score[i + 1, other] > 0.0:
+                        pair_inside[p] = score * tag_score[i + 1, other]
+                        tag_outside[i, tag] += pair_outside[p] * factor[i + 1] * tag_score[i + 1, other]
+                        tag_outside[i + 1, other] += pair_outside[p] * score
+        if tag_score[j - 1, tag] > 0.0:
+            score = tag_score[j - 1, tag] * factor[j - 1]
+            for index in range(rules.tag_ptr[tag], rules.tag_ptr[tag + 1]):
+                p, b = rules.tag_pair[index], rules.tag_left[index]
+                if pair_outside[p] > 0.0 and left[i, b, j - 1] > 0.0:
+                    pair_inside[p] = score * left[i, b, j - 1]
+                    tag_outside[j - 1, tag] += pair_outside[p] * factor[j - 1] * left[i, b, j - 1]
+                    as_left[i, b, j - 1] += pair_outside[p] * score
+
+
+@kernel
+def keep_binary(
+    rules: ChartRules,
+    tag_score: Any,
+    left: Any,
+    right: Any,
+    factor: Any,
+    pair_inside: Any,
     a: int,
     score: float,
     i: int,
     j: int,
-    least: float,
+    p_edge: float,
     kept: Any,
     size: int,
 ) -> tuple[Any, int]:
-    """Hand the outside score of symbol a over (i, j) to the children of its binary rules; keep those of `least`."""
+    """Keep the binary rules of symbol a over (i, j), at the splits where their posterior is at least p_edge."""
     n_symbols = rules.n_nonterminals
     for rule in range(rules.lhs_ptr[a + 1] - 1, rules.lhs_ptr[a] - 1, -1):
-        b, c = rules.rule_left[rule], rules.rule_right[rule]
         value = score * rules.weight[rule]
+        if value * pair_inside[rules.rule_pair[rule]] < p_edge:
+            continue
+        b, c = rules.rule_left[rule], rules.rule_right[rule]
         if b < n_symbols and c < n_symbols:
-            first = max(i + 1, extent.left_low[i, b], extent.right_low[j, c])
-            last = min(j - 1, extent.left_high[i, b], extent.right_high[j, c])
-            total = 0.0
-            for k in range(first, last + 1):
-                to_left = value * factor[k] * right[j, c, k]
-                as_left[i, b, k] += to_left
-                as_right[j, c, k] += value * factor[k] * left[i, b, k]
-                total += to_left * left[i, b, k]
-            if total >= least:
-                for k in range(last, first - 1, -1):
-                    if value * factor[k] * left[i, b, k] * right[j, c, k] >= least:
-                        kept, size = keep(kept, size, rule, i, k, j)
-            continue
-        if b >= n_symbols and c >= n_symbols and j != i + 2:
-            continue
-        k = i + 1 if b >= n_symbols else j - 1
-        in_b = tag_score[i, b - n_symbols] if b >= n_symbols else left[i, b, k]
-        in_c = tag_score[k, c - n_symbols] if c >= n_symbols else right[j, c, k]
-        if in_b <= 0.0 or in_c <= 0.0:
-            continue
-        value *= factor[k]
-        if b >= n_symbols:
-            tag_outside[i, b - n_symbols] += value * in_c
+            for k in range(j - 1, i, -1):
+                if value * factor[k] * left[i, b, k] * right[j, c, k] >= p_edge:
+                    kept, size = keep(kept, size, rule, i, k, j)
         else:
-            as_left[i, b, k] += value * in_c
-        if c >= n_symbols:
-            tag_outside[k, c - n_symbols] += value * in_b
-        else:
-            as_right[j, c, k] += value * in_b
-        if value * in_b * in_c >= least:
-            kept, size = keep(kept, size, rule, i, k, j)
+            kept, size = keep(kept, size, rule, i, i + 1 if b >= n_symbols else j - 1, j)
     return kept, size
