@@ -13,45 +13,50 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
     n_symbols, n_nonterminals = len(grammar.symbols), grammar.n_nonterminals
     binary, unary, lexical = (grammar.kind_slice(kind) for kind in ("binary", "unary", "lexical"))
 
-    pair_key = grammar.rule_left[binary].astype(np.int64) * n_symbols + grammar.rule_right[binary]
-    by_pair = np.argsort(pair_key, kind="stable")
-    pairs, rule_pair = np.unique(pair_key, return_inverse=True)
-    first = np.searchsorted(pair_key[by_pair], pairs)
+    lhs, left, right = grammar.rule_lhs, grammar.rule_left, grammar.rule_right
+    is_inner = (left[binary] < n_nonterminals) & (right[binary] < n_nonterminals)
+    inner = np.flatnonzero(is_inner)
+    pairs, inner_pair = np.unique(left[inner].astype(np.int64) * n_symbols + right[inner], return_inverse=True)
     pair_left, pair_right = np.divmod(pairs, n_symbols)
-    left_ptr = pointers(pair_left, n_symbols)
-    right_is_tag = pair_right >= n_nonterminals
-    n_before_tag = np.bincount(pair_left[~right_is_tag], minlength=n_symbols)
-    tag_pair = np.flatnonzero(right_is_tag & (pair_left < n_nonterminals))
-    tag_pair = tag_pair[np.argsort(pair_right[tag_pair], kind="stable")]
-    by_child = unary.start + np.argsort(grammar.rule_left[unary], kind="stable")
-    by_terminal = lexical.start + np.argsort(grammar.rule_left[lexical], kind="stable")
+
+    first = np.flatnonzero(left[binary] >= n_nonterminals)
+    first = first[np.argsort(left[first], kind="stable")]
+    last = np.flatnonzero(~is_inner & (left[binary] < n_nonterminals))
+    last = last[np.argsort(right[last], kind="stable")]
+    by_child = unary.start + np.argsort(left[unary], kind="stable")
+    by_terminal = lexical.start + np.argsort(left[lexical], kind="stable")
 
     return ChartRules(
         n_nonterminals=n_nonterminals,
         is_part=grammar.is_part,
-        left_ptr=left_ptr,
-        left_mid=(left_ptr[:-1] + n_before_tag).astype(np.int32),
+        pair_ptr=pointers(pair_left, n_nonterminals),
         pair_right=pair_right.astype(np.int32),
-        pair_ptr=np.append(first, len(by_pair)).astype(np.int32),
-        pair_lhs=grammar.rule_lhs[binary][by_pair],
-        pair_weight=weight[binary][by_pair],
-        tag_ptr=pointers(pair_right[tag_pair] - n_nonterminals, n_symbols - n_nonterminals),
-        tag_pair=tag_pair.astype(np.int32),
-        tag_left=pair_left[tag_pair].astype(np.int32),
-        lhs_ptr=pointers(grammar.rule_lhs[binary], n_nonterminals),
-        rule_left=grammar.rule_left,
-        rule_right=grammar.rule_right,
-        rule_pair=rule_pair.astype(np.int32),
+        inner_ptr=pointers(lhs[inner], n_nonterminals),
+        inner_rule=inner.astype(np.int32),
+        inner_pair=inner_pair.astype(np.int32),
+        inner_weight=weight[inner],
+        first_ptr=pointers(left[first] - n_nonterminals, n_symbols - n_nonterminals),
+        first_rule=first.astype(np.int32),
+        first_lhs=lhs[first],
+        first_right=right[first],
+        first_weight=weight[first],
+        last_ptr=pointers(right[last] - n_nonterminals, n_symbols - n_nonterminals),
+        last_rule=last.astype(np.int32),
+        last_lhs=lhs[last],
+        last_left=left[last],
+        last_weight=weight[last],
+        rule_left=left,
+        rule_right=right,
         weight=np.ascontiguousarray(weight),
-        unary_ptr=unary.start + pointers(grammar.rule_lhs[unary], n_nonterminals),
-        child_ptr=pointers(grammar.rule_left[by_child], n_symbols),
-        unary_lhs=grammar.rule_lhs[by_child],
-        unary_weight=weight[by_child],
+        unary_ptr=(unary.start + pointers(lhs[unary], n_nonterminals)).astype(np.int32),
+        child_ptr=pointers(left[by_child], n_symbols),
+        child_lhs=lhs[by_child],
+        child_weight=weight[by_child],
         root_start=grammar.root_start,
         lexical_start=grammar.lexical_start,
-        terminal_ptr=pointers(grammar.rule_left[by_terminal], grammar.lexicon.n_terminals),
+        terminal_ptr=pointers(left[by_terminal], grammar.lexicon.n_terminals),
         terminal_rule=by_terminal.astype(np.int32),
-        terminal_tag=grammar.rule_lhs[by_terminal],
+        terminal_tag=lhs[by_terminal],
     )
 
 

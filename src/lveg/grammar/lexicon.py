@@ -83,7 +83,8 @@ Tagged = Sequence[tuple[str, str]]
 
 _CLASS_PRIOR = 4.0  # tokens' worth of the class above that a class is smoothed with
 _WORD_PRIOR = 0.5  # tokens' worth of its class that a known word is smoothed with
-_LEAST_SHARE = 0.01  # tags below this share of a class are not lent to known words
+_LEAST_SHARE = 0.003  # of a class: a tag lent by the class above needs more
+_LEAST_LENT = 0.01  # of its class: a tag lent to a known word needs more
 
 
 def build_lexicon(sentences: Sequence[Tagged], options: LexiconOptions) -> tuple[Lexicon, TagCounts]:
@@ -145,10 +146,11 @@ def _class_shares(rare: RareCounts, above: dict[str, str], prior: float) -> dict
             parent = shares[above[name]]
             weight = prior if parent else 0.0
             total = sum(tokens[name].values()) + weight
-            shares[name] = {
+            share = {
                 tag: (tokens[name][tag] + weight * parent.get(tag, 0.0)) / total
                 for tag in sorted(tokens[name].keys() | (parent.keys() if weight else ()))
             }
+            shares[name] = {tag: part for tag, part in share.items() if tokens[name][tag] or part >= _LEAST_SHARE}
         waiting = [name for name in waiting if name not in shares]
     return shares
 
@@ -177,7 +179,7 @@ def _lend_to_words(
         if frequency[word] > limit:
             continue
         share = shares[lexicon.classes[lexicon.class_of(word) - len(lexicon.words)]]
-        lent = {tag: part for tag, part in share.items() if part >= _LEAST_SHARE}
+        lent = {tag: part for tag, part in share.items() if part >= _LEAST_LENT}
         keep = frequency[word] / (frequency[word] + _WORD_PRIOR * sum(lent.values()))
         for tag in seen[terminal].keys() | lent.keys():
             counts[tag, terminal] = keep * (seen[terminal].get(tag, 0.0) + _WORD_PRIOR * lent.get(tag, 0.0))

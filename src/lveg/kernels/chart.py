@@ -19,35 +19,41 @@ FREE, NO_PHRASE, ONLY_PHRASE, CLOSED = 0, 1, 2, 3
 
 
 class ChartRules(NamedTuple):
-    """A PCFG laid out for the chart. `N` nonterminals are numbered before the tags; weights are probabilities.
+    """A PCFG laid out for the chart. The N nonterminals are numbered before the tags; weights are probabilities.
 
-    A *pair* is two symbols that some binary rule has as children. Pairs are grouped by their left symbol in
-    [left_ptr[B], left_ptr[B + 1]), those with a nonterminal on the right before left_mid[B]; pairs of a nonterminal and
-    a tag are listed once more by that tag (tag_ptr, tag_pair, tag_left). The rules of pair p are pair_rule[pair_ptr[p] :
-    pair_ptr[p + 1]], with their left-hand sides and weights beside them; rule_pair is the pair of a rule. lhs_ptr groups binary rules, which are sorted, by
-    left-hand side, and unary_ptr the unary ones; child_ptr groups unary rules by child; terminal_ptr groups lexical rules by terminal.
+    Binary rules over two nonterminals share work by *pair* of children: the pairs with left child B are [pair_ptr[B],
+    pair_ptr[B + 1]), their right children pair_right. The rules themselves are listed by left-hand side: those of A are
+    [inner_ptr[A], inner_ptr[A + 1]) in inner_rule, inner_pair and inner_weight.
+    Binary rules with a tag as left child are listed by that tag (first_*), those over a nonterminal and then a tag by the
+    latter (last_*). Unary rules are sorted, so that unary_ptr groups them by left-hand side; child_* lists them by child,
+    and terminal_* the lexical rules by terminal.
     """
 
     n_nonterminals: int
     is_part: Any
-    left_ptr: Any
-    left_mid: Any
-    pair_right: Any
     pair_ptr: Any
-    pair_lhs: Any
-    pair_weight: Any
-    tag_ptr: Any
-    tag_pair: Any
-    tag_left: Any
-    lhs_ptr: Any
+    pair_right: Any
+    inner_ptr: Any
+    inner_rule: Any
+    inner_pair: Any
+    inner_weight: Any
+    first_ptr: Any
+    first_rule: Any
+    first_lhs: Any
+    first_right: Any
+    first_weight: Any
+    last_ptr: Any
+    last_rule: Any
+    last_lhs: Any
+    last_left: Any
+    last_weight: Any
     rule_left: Any
     rule_right: Any
-    rule_pair: Any
     weight: Any
     unary_ptr: Any
     child_ptr: Any
-    unary_lhs: Any
-    unary_weight: Any
+    child_lhs: Any
+    child_weight: Any
     root_start: int
     lexical_start: int
     terminal_ptr: Any
@@ -56,12 +62,16 @@ class ChartRules(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """First and last end of a nonterminal's spans from a start, and first and last start of its spans to an end."""
+    """First and last end of a nonterminal's spans from a start, and first and last start of its spans to an end.
+
+    right_most is the largest score that the nonterminal has in a span to an end.
+    """
 
     left_low: Any
     left_high: Any
     right_low: Any
     right_high: Any
+    right_most: Any
 
 
 @kernel
@@ -76,7 +86,7 @@ def prune_chart(
     """
     n = terminals.shape[0]
     n_symbols = rules.n_nonterminals
-    n_tags = rules.left_mid.shape[0] - n_symbols
+    n_tags = rules.first_ptr.shape[0] - 1
     left = np.zeros((n, n_symbols, n + 1))
     right = np.zeros((n + 1, n_symbols, n + 1))
     bottom = np.zeros((n, n + 1, n_symbols))
@@ -88,6 +98,7 @@ def prune_chart(
         np.full((n, n_symbols), -1, np.int32),
         np.full((n + 1, n_symbols), n + 1, np.int32),
         np.full((n + 1, n_symbols), -1, np.int32),
+        np.zeros((n + 1, n_symbols)),
     )
     inside(rules, spans, tag_score, left, right, bottom, scale, extent)
     return outside(rules, terminals, tag_score, left, right, bottom, scale, extent, p_node, p_edge)
@@ -108,8 +119,9 @@ def word_scores(rules: ChartRules, terminals: Any, given_tags: Any, tag_score: A
         if best > 0.0:
             exponent = exponent_of(best)
             scale[i, i + 1] = exponent
+            down = power_of_two(-exponent)
             for tag in range(tag_score.shape[1]):
-                tag_score[i, tag] *= power_of_two(-exponent)
+                tag_score[i, tag] *= down
 
 
 @kernel
@@ -125,9 +137,20 @@ def inside(
 ) -> None:
     """Fill the cells, shorter spans first: `bottom` before the unary step, `left` and `right` after it."""
     n, n_symbols = left.shape[0], rules.n_nonterminals
-    left_low, left_high, right_low, right_high = extent
+    left_low, left_high, right_low, right_high, right_most = extent
+    # Taken out of the tuple once: a tuple's field is fetched, and counted as a reference, at each access.
+    is_part, pair_ptr, pair_right = rules.is_part, rules.pair_ptr, rules.pair_right
+    inner_ptr, inner_pair, inner_weight = rules.inner_ptr, rules.inner_pair, rules.inner_weight
+    first_ptr, first_lhs, first_right, first_weight = (
+        rules.first_ptr, rules.first_lhs, rules.first_right, rules.first_weight,
+    )  # fmt: skip
+    last_ptr, last_lhs, last_left, last_weight = (
+        rules.last_ptr, rules.last_lhs, rules.last_left, rules.last_weight,
+    )  # fmt: skip
+    child_ptr, child_lhs, child_weight = rules.child_ptr, rules.child_lhs, rules.child_weight
     factor = np.zeros(n + 1)
     scaled = np.zeros(n + 1)
+    pair_inside = np.zeros(rules.pair_right.shape[0])
     cell = np.zeros(n_symbols)
     top = np.zeros(n_symbols)
     for width in range(1, n + 1):
@@ -140,35 +163,46 @@ def inside(
                 exponent = split_factors(scale, i, j, factor)
                 if exponent == DEAD:
                     continue
+                pair_inside[:] = 0.0
                 for b in range(n_symbols):
                     low, high = left_low[i, b], left_high[i, b]
                     if low > high:
                         continue
                     for k in range(low, high + 1):
                         scaled[k] = left[i, b, k] * factor[k]
-                    for p in range(rules.left_ptr[b], rules.left_mid[b]):
-                        c = rules.pair_right[p]
+                    for p in range(pair_ptr[b], pair_ptr[b + 1]):
+                        c = pair_right[p]
                         first, last = max(low, right_low[j, c]), min(high, right_high[j, c])
-                        if first > last:
-                            continue
                         total = 0.0
-                        for k in range(first, last + 1):
+                        for k in range(np.uint32(first), np.uint32(last + 1)):
                             total += scaled[k] * right[j, c, k]
-                        add_pair(rules, p, total, cell)
-                add_tag_pairs(rules, tag_score, left, right, i, j, factor, cell)
-                close_symbols(rules, spans[i, j], cell)
+                        pair_inside[p] = total
+                for a in range(n_symbols):
+                    total = 0.0
+                    for index in range(inner_ptr[a], inner_ptr[a + 1]):
+                        total += inner_weight[index] * pair_inside[inner_pair[index]]
+                    cell[a] = total
+                add_tag_rules(
+                    n_symbols, first_ptr, first_lhs, first_right, first_weight, last_ptr, last_lhs, last_left,
+                    last_weight, tag_score, left, right, i, j, factor, cell,
+                )  # fmt: skip
+                close_symbols(is_part, spans[i, j], cell)
                 best = cell.max()
                 if best <= 0.0:
                     continue
                 shift = exponent_of(best)
                 scale[i, j] = exponent + shift
+                down = power_of_two(-shift)
                 for a in range(n_symbols):
-                    cell[a] *= power_of_two(-shift)
+                    cell[a] *= down
             elif scale[i, j] == DEAD:
                 continue
             top[:] = cell
             if spans[i, j] != NO_PHRASE and spans[i, j] != CLOSED:
-                add_unaries(rules, tag_score, i, width, cell, top)
+                if width == 1:
+                    add_unaries(child_ptr, child_lhs, child_weight, tag_score[i], n_symbols, top)
+                else:
+                    add_unaries(child_ptr, child_lhs, child_weight, cell, 0, top)
             for a in range(n_symbols):
                 if top[a] > 0.0:
                     bottom[i, j, a] = cell[a]
@@ -178,6 +212,7 @@ def inside(
                     left_high[i, a] = max(left_high[i, a], j)
                     right_low[j, a] = min(right_low[j, a], i)
                     right_high[j, a] = max(right_high[j, a], i)
+                    right_most[j, a] = max(right_most[j, a], top[a])
 
 
 @kernel
@@ -195,62 +230,56 @@ def split_factors(scale: Any, i: int, j: int, factor: Any) -> int:
 
 
 @kernel
-def add_pair(rules: ChartRules, pair: int, total: float, cell: Any) -> None:
-    """Let the rules of a pair, whose children's product is `total`, add to their left-hand sides."""
-    for index in range(rules.pair_ptr[pair], rules.pair_ptr[pair + 1]):
-        cell[rules.pair_lhs[index]] += rules.pair_weight[index] * total
-
-
-@kernel
-def add_tag_pairs(
-    rules: ChartRules, tag_score: Any, left: Any, right: Any, i: int, j: int, factor: Any, cell: Any
+def add_tag_rules(
+    n_symbols: int,
+    first_ptr: Any,
+    first_lhs: Any,
+    first_right: Any,
+    first_weight: Any,
+    last_ptr: Any,
+    last_lhs: Any,
+    last_left: Any,
+    last_weight: Any,
+    tag_score: Any,
+    left: Any,
+    right: Any,
+    i: int,
+    j: int,
+    factor: Any,
+    cell: Any,
 ) -> None:
-    """Add the pairs with a tag at either end of the span."""
-    n_symbols = rules.n_nonterminals
+    """Add the binary rules with a tag at either end of the span."""
     for tag in range(tag_score.shape[1]):
         if tag_score[i, tag] > 0.0:
             score = tag_score[i, tag] * factor[i + 1]
-            symbol = n_symbols + tag
-            for p in range(rules.left_ptr[symbol], rules.left_mid[symbol]):
-                total = score * right[j, rules.pair_right[p], i + 1]
-                if total > 0.0:
-                    add_pair(rules, p, total, cell)
-            if j == i + 2:
-                for p in range(rules.left_mid[symbol], rules.left_ptr[symbol + 1]):
-                    total = score * tag_score[i + 1, rules.pair_right[p] - n_symbols]
-                    if total > 0.0:
-                        add_pair(rules, p, total, cell)
+            for index in range(first_ptr[tag], first_ptr[tag + 1]):
+                c = first_right[index]
+                if c < n_symbols:
+                    cell[first_lhs[index]] += first_weight[index] * score * right[j, c, i + 1]
+                elif j == i + 2:
+                    cell[first_lhs[index]] += first_weight[index] * score * tag_score[i + 1, c - n_symbols]
         if tag_score[j - 1, tag] > 0.0:
             score = tag_score[j - 1, tag] * factor[j - 1]
-            for index in range(rules.tag_ptr[tag], rules.tag_ptr[tag + 1]):
-                total = left[i, rules.tag_left[index], j - 1] * score
-                if total > 0.0:
-                    add_pair(rules, rules.tag_pair[index], total, cell)
+            for index in range(last_ptr[tag], last_ptr[tag + 1]):
+                cell[last_lhs[index]] += last_weight[index] * score * left[i, last_left[index], j - 1]
 
 
 @kernel
-def close_symbols(rules: ChartRules, span: int, cell: Any) -> None:
+def close_symbols(is_part: Any, span: int, cell: Any) -> None:
     """Zero the symbols that may not cover the span."""
     if span != FREE:
         for a in range(cell.shape[0]):
-            if span == CLOSED or (rules.is_part[a] == 1) == (span == ONLY_PHRASE):
+            if span == CLOSED or (is_part[a] == 1) == (span == ONLY_PHRASE):
                 cell[a] = 0.0
 
 
 @kernel
-def add_unaries(rules: ChartRules, tag_score: Any, i: int, width: int, cell: Any, top: Any) -> None:
-    """Add what one unary rule makes of the symbols in the cell, or of the word's tags."""
-    n_symbols = rules.n_nonterminals
-    if width == 1:
-        for tag in range(tag_score.shape[1]):
-            if tag_score[i, tag] > 0.0:
-                for u in range(rules.child_ptr[n_symbols + tag], rules.child_ptr[n_symbols + tag + 1]):
-                    top[rules.unary_lhs[u]] += rules.unary_weight[u] * tag_score[i, tag]
-        return
-    for b in range(n_symbols):
-        if cell[b] > 0.0:
-            for u in range(rules.child_ptr[b], rules.child_ptr[b + 1]):
-                top[rules.unary_lhs[u]] += rules.unary_weight[u] * cell[b]
+def add_unaries(child_ptr: Any, child_lhs: Any, child_weight: Any, scores: Any, first: int, top: Any) -> None:
+    """Add what one unary rule makes of the symbols, numbered from `first`, that have these scores."""
+    for b in range(scores.shape[0]):
+        if scores[b] > 0.0:
+            for u in range(child_ptr[first + b], child_ptr[first + b + 1]):
+                top[child_lhs[u]] += child_weight[u] * scores[b]
 
 
 @kernel
@@ -279,6 +308,20 @@ def outside(
     above = np.zeros(n_symbols)
     below = np.zeros(n_symbols)
     factor = np.zeros(n + 1)
+    scaled = np.zeros(n + 1)
+    gathered = np.zeros(n + 1)
+    left_low, left_high, right_low, right_high, right_most = extent
+    pair_ptr, pair_right, weight = rules.pair_ptr, rules.pair_right, rules.weight
+    unary_ptr, rule_left, rule_right = rules.unary_ptr, rules.rule_left, rules.rule_right
+    inner_ptr, inner_pair, inner_weight, inner_rule = (
+        rules.inner_ptr, rules.inner_pair, rules.inner_weight, rules.inner_rule,
+    )  # fmt: skip
+    first_ptr, first_lhs, first_right, first_weight, first_rule = (
+        rules.first_ptr, rules.first_lhs, rules.first_right, rules.first_weight, rules.first_rule,
+    )  # fmt: skip
+    last_ptr, last_lhs, last_left, last_weight, last_rule = (
+        rules.last_ptr, rules.last_lhs, rules.last_left, rules.last_weight, rules.last_rule,
+    )  # fmt: skip
     pair_outside = np.zeros(rules.pair_right.shape[0])
     pair_inside = np.zeros(rules.pair_right.shape[0])
     # Kept rules, last first: (rule, start, split, end).
@@ -324,8 +367,9 @@ def outside(
             if not alive and width > 1:
                 continue
             kept, size = unary_outside(
-                rules, tag_score, left, bottom, above, below, tag_outside, i, j, p_node, p_edge, kept, size
-            )
+                n_symbols, unary_ptr, rule_left, weight, tag_score, left, bottom, above, below, tag_outside,
+                i, j, p_node, p_edge, kept, size,
+            )  # fmt: skip
             if width == 1:
                 kept, size = keep_words(rules, terminals, tag_score, tag_outside, i, p_node, kept, size)
                 continue
@@ -336,20 +380,29 @@ def outside(
             pair_outside[:] = 0.0
             pair_inside[:] = 0.0
             for a in range(n_symbols):
-                if below[a] * bottom[i, j, a] >= tiny:
-                    for rule in range(rules.lhs_ptr[a], rules.lhs_ptr[a + 1]):
-                        pair_outside[rules.rule_pair[rule]] += below[a] * rules.weight[rule]
+                if below[a] * bottom[i, j, a] < tiny:
+                    below[a] = 0.0
+                    continue
+                for index in range(inner_ptr[a], inner_ptr[a + 1]):
+                    pair_outside[inner_pair[index]] += below[a] * inner_weight[index]
             hand_down(
-                rules, left, right, as_left, as_right, factor, extent, pair_outside, pair_inside, i, j, tiny
-            )
-            hand_down_to_tags(
-                rules, tag_score, left, right, as_left, as_right, tag_outside, factor, pair_outside, pair_inside, i, j
-            )
-            for a in range(n_symbols - 1, -1, -1):
+                pair_ptr, pair_right, left, right, as_left, as_right, factor, left_low, left_high, right_low, right_high,
+                right_most, scaled, gathered, pair_outside, pair_inside, i, j, tiny,
+            )  # fmt: skip
+            first = size
+            for a in range(n_symbols):
+                # What falls below p_node has handed its share down; from here on it only counts as gone.
                 if below[a] * bottom[i, j, a] >= p_node:
-                    kept, size = keep_binary(
-                        rules, tag_score, left, right, factor, pair_inside, a, below[a], i, j, p_edge, kept, size
-                    )
+                    kept, size = keep_inner(
+                        inner_ptr, inner_pair, inner_weight, inner_rule, rule_left, rule_right, left, right, factor,
+                        pair_inside, a, below[a], i, j, p_edge, kept, size,
+                    )  # fmt: skip
+            kept, size = tag_rules_outside(
+                n_symbols, first_ptr, first_lhs, first_right, first_weight, first_rule, last_ptr, last_lhs, last_left,
+                last_weight, last_rule, tag_score, left, right, bottom, as_left, as_right, tag_outside, factor, below,
+                i, j, p_node, p_edge, kept, size,
+            )  # fmt: skip
+            sort_kept(kept, first, size)
     kept = kept[:size][::-1]
     return log_z, kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2].copy(), kept[:, 3].copy()
 
@@ -370,7 +423,10 @@ def keep(kept: Any, size: int, rule: int, start: int, split: int, end: int) -> t
 
 @kernel
 def unary_outside(
-    rules: ChartRules,
+    n_symbols: int,
+    unary_ptr: Any,
+    rule_left: Any,
+    weight: Any,
     tag_score: Any,
     left: Any,
     bottom: Any,
@@ -385,17 +441,16 @@ def unary_outside(
     size: int,
 ) -> tuple[Any, int]:
     """Fill `below`, the outside scores before the unary step, from `above`, those after it; keep unary rules."""
-    n_symbols = rules.n_nonterminals
     below[:] = above
     for lhs in range(n_symbols - 1, -1, -1):
         if above[lhs] <= 0.0:
             continue
         least = p_edge if above[lhs] * left[i, lhs, j] >= p_node else math.inf
-        for rule in range(rules.unary_ptr[lhs + 1] - 1, rules.unary_ptr[lhs] - 1, -1):
-            child = rules.rule_left[rule]
+        for rule in range(unary_ptr[lhs + 1] - 1, unary_ptr[lhs] - 1, -1):
+            child = rule_left[rule]
             if (child >= n_symbols) != (j == i + 1):
                 continue
-            value = above[lhs] * rules.weight[rule]
+            value = above[lhs] * weight[rule]
             if child >= n_symbols:
                 score = tag_score[i, child - n_symbols]
                 tag_outside[i, child - n_symbols] += value
@@ -422,13 +477,20 @@ def keep_words(
 
 @kernel
 def hand_down(
-    rules: ChartRules,
+    pair_ptr: Any,
+    pair_right: Any,
     left: Any,
     right: Any,
     as_left: Any,
     as_right: Any,
     factor: Any,
-    extent: Extent,
+    left_low: Any,
+    left_high: Any,
+    right_low: Any,
+    right_high: Any,
+    right_most: Any,
+    scaled: Any,
+    gathered: Any,
     pair_outside: Any,
     pair_inside: Any,
     i: int,
@@ -439,82 +501,40 @@ def hand_down(
 
     pair_inside gets the product of the children summed over splits; pairs that weigh less than `tiny` are left out.
     """
-    scaled = np.empty(j + 1)
-    gathered = np.empty(j + 1)
-    for b in range(rules.n_nonterminals):
-        low, high = max(i + 1, extent.left_low[i, b]), min(j - 1, extent.left_high[i, b])
+    for b in range(left_low.shape[1]):
+        low, high = max(i + 1, left_low[i, b]), min(j - 1, left_high[i, b])
         if low > high:
             continue
-        for k in range(low, high + 1):
+        most = 0.0
+        for k in range(np.uint32(low), np.uint32(high + 1)):
             scaled[k] = left[i, b, k] * factor[k]
             gathered[k] = 0.0
-        for p in range(rules.left_ptr[b], rules.left_mid[b]):
-            score = pair_outside[p]
-            if score <= 0.0:
+            most += scaled[k]
+        for p in range(pair_ptr[b], pair_ptr[b + 1]):
+            score, c = pair_outside[p], pair_right[p]
+            if score * most * right_most[j, c] < tiny:
                 continue
-            c = rules.pair_right[p]
-            first, last = max(low, extent.right_low[j, c]), min(high, extent.right_high[j, c])
+            first, last = max(low, right_low[j, c]), min(high, right_high[j, c])
             total = 0.0
-            for k in range(first, last + 1):
+            for k in range(np.uint32(first), np.uint32(last + 1)):
                 total += scaled[k] * right[j, c, k]
             pair_inside[p] = total
             if score * total >= tiny:
-                for k in range(first, last + 1):
+                for k in range(np.uint32(first), np.uint32(last + 1)):
                     gathered[k] += score * right[j, c, k]
-                for k in range(first, last + 1):
                     as_right[j, c, k] += score * scaled[k]
-        for k in range(low, high + 1):
+        for k in range(np.uint32(low), np.uint32(high + 1)):
             as_left[i, b, k] += gathered[k] * factor[k]
 
 
 @kernel
-def hand_down_to_tags(
-    rules: ChartRules,
-    tag_score: Any,
-    left: Any,
-    right: Any,
-    as_left: Any,
-    as_right: Any,
-    tag_outside: Any,
-    factor: Any,
-    pair_outside: Any,
-    pair_inside: Any,
-    i: int,
-    j: int,
-) -> None:
-    """The same for pairs with a tag at either end of the span."""
-    n_symbols = rules.n_nonterminals
-    for tag in range(tag_score.shape[1]):
-        if tag_score[i, tag] > 0.0:
-            score = tag_score[i, tag] * factor[i + 1]
-            symbol = n_symbols + tag
-            for p in range(rules.left_ptr[symbol], rules.left_mid[symbol]):
-                c = rules.pair_right[p]
-                if pair_outside[p] > 0.0 and right[j, c, i + 1] > 0.0:
-                    pair_inside[p] = score * right[j, c, i + 1]
-                    tag_outside[i, tag] += pair_outside[p] * factor[i + 1] * right[j, c, i + 1]
-                    as_right[j, c, i + 1] += pair_outside[p] * score
-            if j == i + 2:
-                for p in range(rules.left_mid[symbol], rules.left_ptr[symbol + 1]):
-                    other = rules.pair_right[p] - n_symbols
-                    if pair_outside[p] > 0.0 and tag_score[i + 1, other] > 0.0:
-                        pair_inside[p] = score * tag_score[i + 1, other]
-                        tag_outside[i, tag] += pair_outside[p] * factor[i + 1] * tag_score[i + 1, other]
-                        tag_outside[i + 1, other] += pair_outside[p] * score
-        if tag_score[j - 1, tag] > 0.0:
-            score = tag_score[j - 1, tag] * factor[j - 1]
-            for index in range(rules.tag_ptr[tag], rules.tag_ptr[tag + 1]):
-                p, b = rules.tag_pair[index], rules.tag_left[index]
-                if pair_outside[p] > 0.0 and left[i, b, j - 1] > 0.0:
-                    pair_inside[p] = score * left[i, b, j - 1]
-                    tag_outside[j - 1, tag] += pair_outside[p] * factor[j - 1] * left[i, b, j - 1]
-                    as_left[i, b, j - 1] += pair_outside[p] * score
-
-
-@kernel
-def keep_binary(
-    rules: ChartRules,
-    tag_score: Any,
+def keep_inner(
+    inner_ptr: Any,
+    inner_pair: Any,
+    inner_weight: Any,
+    inner_rule: Any,
+    rule_left: Any,
+    rule_right: Any,
     left: Any,
     right: Any,
     factor: Any,
@@ -527,17 +547,88 @@ def keep_binary(
     kept: Any,
     size: int,
 ) -> tuple[Any, int]:
-    """Keep the binary rules of symbol a over (i, j), at the splits where their posterior is at least p_edge."""
-    n_symbols = rules.n_nonterminals
-    for rule in range(rules.lhs_ptr[a + 1] - 1, rules.lhs_ptr[a] - 1, -1):
-        value = score * rules.weight[rule]
-        if value * pair_inside[rules.rule_pair[rule]] < p_edge:
+    """Keep the rules of symbol a over two nonterminals, at the splits where their posterior is at least p_edge."""
+    for index in range(inner_ptr[a], inner_ptr[a + 1]):
+        value = score * inner_weight[index]
+        if value * pair_inside[inner_pair[index]] < p_edge:
             continue
-        b, c = rules.rule_left[rule], rules.rule_right[rule]
-        if b < n_symbols and c < n_symbols:
-            for k in range(j - 1, i, -1):
-                if value * factor[k] * left[i, b, k] * right[j, c, k] >= p_edge:
-                    kept, size = keep(kept, size, rule, i, k, j)
-        else:
-            kept, size = keep(kept, size, rule, i, i + 1 if b >= n_symbols else j - 1, j)
+        rule = inner_rule[index]
+        b, c = rule_left[rule], rule_right[rule]
+        for k in range(i + 1, j):
+            if value * factor[k] * left[i, b, k] * right[j, c, k] >= p_edge:
+                kept, size = keep(kept, size, rule, i, k, j)
     return kept, size
+
+
+@kernel
+def tag_rules_outside(
+    n_symbols: int,
+    first_ptr: Any,
+    first_lhs: Any,
+    first_right: Any,
+    first_weight: Any,
+    first_rule: Any,
+    last_ptr: Any,
+    last_lhs: Any,
+    last_left: Any,
+    last_weight: Any,
+    last_rule: Any,
+    tag_score: Any,
+    left: Any,
+    right: Any,
+    bottom: Any,
+    as_left: Any,
+    as_right: Any,
+    tag_outside: Any,
+    factor: Any,
+    below: Any,
+    i: int,
+    j: int,
+    p_node: float,
+    p_edge: float,
+    kept: Any,
+    size: int,
+) -> tuple[Any, int]:
+    """Hand outside scores down by the rules with a tag at either end of the span, and keep those of p_edge."""
+    for tag in range(tag_score.shape[1]):
+        if tag_score[i, tag] > 0.0:
+            score = tag_score[i, tag]
+            for index in range(first_ptr[tag], first_ptr[tag + 1]):
+                a, c = first_lhs[index], first_right[index]
+                if below[a] <= 0.0 or (c >= n_symbols and j != i + 2):
+                    continue
+                value = below[a] * first_weight[index] * factor[i + 1]
+                if c < n_symbols:
+                    rest = right[j, c, i + 1]
+                    as_right[j, c, i + 1] += value * score
+                else:
+                    rest = tag_score[i + 1, c - n_symbols]
+                    tag_outside[i + 1, c - n_symbols] += value * score
+                tag_outside[i, tag] += value * rest
+                if value * score * rest >= p_edge and below[a] * bottom[i, j, a] >= p_node:
+                    kept, size = keep(kept, size, first_rule[index], i, i + 1, j)
+        if tag_score[j - 1, tag] > 0.0:
+            score = tag_score[j - 1, tag]
+            for index in range(last_ptr[tag], last_ptr[tag + 1]):
+                a, b = last_lhs[index], last_left[index]
+                if below[a] <= 0.0:
+                    continue
+                value = below[a] * last_weight[index] * factor[j - 1]
+                rest = left[i, b, j - 1]
+                as_left[i, b, j - 1] += value * score
+                tag_outside[j - 1, tag] += value * rest
+                if value * score * rest >= p_edge and below[a] * bottom[i, j, a] >= p_node:
+                    kept, size = keep(kept, size, last_rule[index], i, j - 1, j)
+    return kept, size
+
+
+@kernel
+def sort_kept(kept: Any, first: int, size: int) -> None:
+    """Order what a span kept by rule, highest first: rules are numbered by left-hand side."""
+    for index in range(first + 1, size):
+        rule, split = kept[index, 0], kept[index, 2]
+        place = index
+        while place > first and kept[place - 1, 0] < rule:
+            kept[place, 0], kept[place, 2] = kept[place - 1, 0], kept[place - 1, 2]
+            place -= 1
+        kept[place, 0], kept[place, 2] = rule, split
