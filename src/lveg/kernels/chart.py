@@ -101,7 +101,16 @@ def prune_chart(
         np.zeros((n + 1, n_symbols)),
     )
     inside(rules, spans, tag_score, left, right, bottom, scale, extent)
-    return outside(rules, terminals, tag_score, left, right, bottom, scale, extent, p_node, p_edge)
+    size = 512 * n
+    kept = np.empty((0, 4), np.int32)
+    log_z = 0.0
+    while kept.shape[0] < size:  # a second time in the rare case that the guess was too low
+        kept = np.empty((size, 4), np.int32)
+        log_z, size = outside(
+            rules, terminals, tag_score, left, right, bottom, scale, extent, p_node, p_edge, kept
+        )
+    kept = kept[:size][::-1]
+    return log_z, kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2].copy(), kept[:, 3].copy()
 
 
 @kernel
@@ -294,8 +303,9 @@ def outside(
     extent: Extent,
     p_node: float,
     p_edge: float,
-) -> tuple[float, Any, Any, Any, Any]:
-    """Outside scores, longer spans first, and the anchored rules kept on the way.
+    kept: Any,
+) -> tuple[float, int]:
+    """log Z, and how many anchored rules are worth keeping; `kept` gets (rule, start, split, end) of each, last first.
 
     An outside score is kept times its cell's scale over Z, so that outside × inside is the posterior. Nodes whose posterior
     is below a hundredth of the thresholds hand nothing down: what their children lose is below what is pruned (docs/math.md: pruning).
@@ -324,8 +334,6 @@ def outside(
     )  # fmt: skip
     pair_outside = np.zeros(rules.pair_right.shape[0])
     pair_inside = np.zeros(rules.pair_right.shape[0])
-    # Kept rules, last first: (rule, start, split, end).
-    kept = np.empty((1024, 4), np.int32)
     size = 0
 
     z = 0.0
@@ -337,7 +345,7 @@ def outside(
             elif n == 1:
                 z += rules.weight[rule] * tag_score[0, child - n_symbols]
     if z <= 0.0:
-        return -math.inf, kept[:0, 0], kept[:0, 1], kept[:0, 2], kept[:0, 3]
+        return -math.inf, 0
     log_z = math.log(z) + scale[0, n] * math.log(2.0)
     for rule in range(rules.lexical_start - 1, rules.root_start - 1, -1):
         child = rules.rule_left[rule]
@@ -350,7 +358,7 @@ def outside(
         else:
             continue
         if posterior >= p_edge:
-            kept, size = keep(kept, size, rule, 0, n, n)
+            size = keep(kept, size, rule, 0, n, n)
 
     for width in range(n, 0, -1):
         for i in range(n - width, -1, -1):
@@ -366,12 +374,12 @@ def outside(
                     alive = True
             if not alive and width > 1:
                 continue
-            kept, size = unary_outside(
+            size = unary_outside(
                 n_symbols, unary_ptr, rule_left, weight, tag_score, left, bottom, above, below, tag_outside,
                 i, j, p_node, p_edge, kept, size,
             )  # fmt: skip
             if width == 1:
-                kept, size = keep_words(rules, terminals, tag_score, tag_outside, i, p_node, kept, size)
+                size = keep_words(rules, terminals, tag_score, tag_outside, i, p_node, kept, size)
                 continue
             for k in range(i + 1, j):
                 factor[k] = 0.0
@@ -393,32 +401,28 @@ def outside(
             for a in range(n_symbols):
                 # What falls below p_node has handed its share down; from here on it only counts as gone.
                 if below[a] * bottom[i, j, a] >= p_node:
-                    kept, size = keep_inner(
+                    size = keep_inner(
                         inner_ptr, inner_pair, inner_weight, inner_rule, rule_left, rule_right, left, right, factor,
                         pair_inside, a, below[a], i, j, p_edge, kept, size,
                     )  # fmt: skip
-            kept, size = tag_rules_outside(
+            size = tag_rules_outside(
                 n_symbols, first_ptr, first_lhs, first_right, first_weight, first_rule, last_ptr, last_lhs, last_left,
                 last_weight, last_rule, tag_score, left, right, bottom, as_left, as_right, tag_outside, factor, below,
                 i, j, p_node, p_edge, kept, size,
             )  # fmt: skip
-            sort_kept(kept, first, size)
-    kept = kept[:size][::-1]
-    return log_z, kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2].copy(), kept[:, 3].copy()
+            sort_kept(kept, first, min(size, kept.shape[0]))
+    return log_z, size
 
 
 @kernel
-def keep(kept: Any, size: int, rule: int, start: int, split: int, end: int) -> tuple[Any, int]:
-    """The list of kept rules with one more, and its length."""
-    if size == kept.shape[0]:
-        larger = np.empty((2 * size, 4), np.int32)
-        larger[:size] = kept
-        kept = larger
-    kept[size, 0] = rule
-    kept[size, 1] = start
-    kept[size, 2] = split
-    kept[size, 3] = end
-    return kept, size + 1
+def keep(kept: Any, size: int, rule: int, start: int, split: int, end: int) -> int:
+    """Add a rule to those kept, where there is room; how many there are with it, room or not."""
+    if size < kept.shape[0]:
+        kept[size, 0] = rule
+        kept[size, 1] = start
+        kept[size, 2] = split
+        kept[size, 3] = end
+    return size + 1
 
 
 @kernel
@@ -439,7 +443,7 @@ def unary_outside(
     p_edge: float,
     kept: Any,
     size: int,
-) -> tuple[Any, int]:
+) -> int:
     """Fill `below`, the outside scores before the unary step, from `above`, those after it; keep unary rules."""
     below[:] = above
     for lhs in range(n_symbols - 1, -1, -1):
@@ -458,21 +462,21 @@ def unary_outside(
                 score = bottom[i, j, child]
                 below[child] += value
             if value * score >= least:
-                kept, size = keep(kept, size, rule, i, j, j)
-    return kept, size
+                size = keep(kept, size, rule, i, j, j)
+    return size
 
 
 @kernel
 def keep_words(
     rules: ChartRules, terminals: Any, tag_score: Any, tag_outside: Any, i: int, p_node: float, kept: Any, size: int
-) -> tuple[Any, int]:
+) -> int:
     """Keep the lexical rules of a word whose tags have posterior p_node."""
     n_symbols = rules.n_nonterminals
     for index in range(rules.terminal_ptr[terminals[i] + 1] - 1, rules.terminal_ptr[terminals[i]] - 1, -1):
         tag = rules.terminal_tag[index] - n_symbols
         if tag_score[i, tag] * tag_outside[i, tag] >= p_node:
-            kept, size = keep(kept, size, rules.terminal_rule[index], i, i + 1, i + 1)
-    return kept, size
+            size = keep(kept, size, rules.terminal_rule[index], i, i + 1, i + 1)
+    return size
 
 
 @kernel
@@ -546,7 +550,7 @@ def keep_inner(
     p_edge: float,
     kept: Any,
     size: int,
-) -> tuple[Any, int]:
+) -> int:
     """Keep the rules of symbol a over two nonterminals, at the splits where their posterior is at least p_edge."""
     for index in range(inner_ptr[a], inner_ptr[a + 1]):
         value = score * inner_weight[index]
@@ -556,8 +560,8 @@ def keep_inner(
         b, c = rule_left[rule], rule_right[rule]
         for k in range(i + 1, j):
             if value * factor[k] * left[i, b, k] * right[j, c, k] >= p_edge:
-                kept, size = keep(kept, size, rule, i, k, j)
-    return kept, size
+                size = keep(kept, size, rule, i, k, j)
+    return size
 
 
 @kernel
@@ -588,7 +592,7 @@ def tag_rules_outside(
     p_edge: float,
     kept: Any,
     size: int,
-) -> tuple[Any, int]:
+) -> int:
     """Hand outside scores down by the rules with a tag at either end of the span, and keep those of p_edge."""
     for tag in range(tag_score.shape[1]):
         if tag_score[i, tag] > 0.0:
@@ -606,7 +610,7 @@ def tag_rules_outside(
                     tag_outside[i + 1, c - n_symbols] += value * score
                 tag_outside[i, tag] += value * rest
                 if value * score * rest >= p_edge and below[a] * bottom[i, j, a] >= p_node:
-                    kept, size = keep(kept, size, first_rule[index], i, i + 1, j)
+                    size = keep(kept, size, first_rule[index], i, i + 1, j)
         if tag_score[j - 1, tag] > 0.0:
             score = tag_score[j - 1, tag]
             for index in range(last_ptr[tag], last_ptr[tag + 1]):
@@ -618,8 +622,8 @@ def tag_rules_outside(
                 as_left[i, b, j - 1] += value * score
                 tag_outside[j - 1, tag] += value * rest
                 if value * score * rest >= p_edge and below[a] * bottom[i, j, a] >= p_node:
-                    kept, size = keep(kept, size, last_rule[index], i, j - 1, j)
-    return kept, size
+                    size = keep(kept, size, last_rule[index], i, j - 1, j)
+    return size
 
 
 @kernel
