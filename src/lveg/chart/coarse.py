@@ -1,0 +1,191 @@
+"""From a sentence to a pruned forest, with the coarse PCFG; any sentence gets one.
+
+Where the forest holds no derivation, pruning is widened, then dropped, then every tag and a way to join any two constituents
+come in with a small weight. The result says which of these it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from lveg.chart.layout import chart_rules
+from lveg.families.pcfg import Pcfg
+from lveg.forest.builders import NO_CONSTRAINTS, Constraints
+from lveg.forest.forest import Forest, build_forest
+from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
+from lveg.grammar.symbols import PART, PHRASE, Symbol
+from lveg.kernels.chart import ChartRules, prune_chart
+from lveg.kernels.lattice import lattice_items
+
+MAX_WORDS = 400
+"""Longer sentences get a flat tree: the chart's memory grows with the square of the length."""
+
+_WIDER = 1e-4  # of the threshold, where it left no derivation
+_GLUE = 1e-9  # weight of what the grammar does not license
+
+
+@dataclass(frozen=True)
+class Parses:
+    """A forest, the grammar and coarse weights it refers to, and how it was obtained.
+
+    fallback: None for the ordinary way; `wide`, `unpruned` or `glue` where that had no answer; `flat` and no forest where
+    the sentence is too long for a chart. log_z: log P(sentence) of the coarse grammar, before pruning, where defined.
+    """
+
+    forest: Forest | None
+    grammar: Grammar
+    coarse: Pcfg
+    fallback: str | None
+    log_z: float | None
+
+
+@dataclass(frozen=True)
+class CoarseParser:
+    """Builds forests of sentences from a tree grammar and its rule probabilities."""
+
+    grammar: Grammar
+    weight: Floats
+
+    @cached_property
+    def rules(self) -> ChartRules:
+        """The rules, laid out for the chart."""
+        return chart_rules(self.grammar, self.weight)
+
+    def relaxed(self, words: Sequence[str]) -> CoarseParser:
+        """A parser with glue for these words: it derives them with any tags."""
+        terminals = sorted(set(self.grammar.lexicon.terminals(words)))
+        return CoarseParser(*relax(self.grammar, self.weight, terminals))
+
+    def prune(
+        self, words: Sequence[str], p_node: float, p_edge: float, constraints: Constraints = NO_CONSTRAINTS
+    ) -> tuple[float, Forest]:
+        """(log Z of the coarse grammar, the forest of what has these posteriors); -inf and no nodes without a parse."""
+        n = len(words)
+        terminals = np.array(self.grammar.lexicon.terminals(words), dtype=np.int32)
+        log_z, *columns = prune_chart(
+            self.rules,
+            terminals,
+            constraints.tag_ids(self.grammar, n),
+            constraints.span_table(n),
+            p_node,
+            p_edge,
+        )
+        return log_z, build_forest(self.grammar, n, np.stack(columns))
+
+    def parses(
+        self,
+        words: Sequence[str],
+        p_node: float,
+        p_edge: float | None = None,
+        constraints: Constraints = NO_CONSTRAINTS,
+        max_words: int = MAX_WORDS,
+    ) -> Parses:
+        """The forest of a sentence of at least one word, never without an answer."""
+        coarse = Pcfg(self.weight)
+        if len(words) > max_words:
+            return Parses(None, self.grammar, coarse, "flat", None)
+        p_edge = p_node if p_edge is None else p_edge
+        for fallback, factor in ((None, 1.0), ("wide", _WIDER), ("unpruned", 0.0)):
+            log_z, forest = self.prune(words, p_node * factor, p_edge * factor, constraints)
+            if not forest.is_empty:
+                return Parses(forest, self.grammar, coarse, fallback, log_z)
+            if log_z == -np.inf:
+                break
+        relaxed = self.relaxed(words)
+        for factor in (1.0, _WIDER):
+            _, forest = relaxed.prune(words, p_node * factor, p_edge * factor, constraints)
+            if not forest.is_empty:
+                return Parses(forest, relaxed.grammar, Pcfg(relaxed.weight), "glue", None)
+        return Parses(None, self.grammar, coarse, "flat", None)
+
+
+@dataclass(frozen=True)
+class TagLattice:
+    """Builds the lattice of all tag sequences of a sentence from a tag grammar."""
+
+    grammar: Grammar
+    weight: Floats
+
+    @cached_property
+    def rules(self) -> ChartRules:
+        """The rules, laid out by terminal."""
+        return chart_rules(self.grammar, self.weight)
+
+    def forest(self, words: Sequence[str], constraints: Constraints = NO_CONSTRAINTS) -> Forest:
+        """The lattice; without nodes where the given tags cannot be."""
+        n = len(words)
+        terminals = np.array(self.grammar.lexicon.terminals(words), dtype=np.int32)
+        items = lattice_items(
+            len(self.grammar.tags),
+            self.rules.terminal_ptr,
+            self.rules.terminal_rule,
+            self.rules.terminal_tag,
+            terminals,
+            constraints.tag_ids(self.grammar, n),
+        )
+        return build_forest(self.grammar, n, items)
+
+
+def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[Grammar, Floats]:
+    """The grammar with glue rules of a tiny weight, and the weights: it derives any of the terminals with any tags.
+
+    With G the commonest symbol below ROOT, the glue is `G -> X @G*`, `@G* -> X @G*`, `@G* -> X` and `ROOT -> X` for every
+    symbol X that is no part, and `T -> w` for every tag. Lexical rules of other terminals are left out.
+    """
+    root = grammar.kind_slice("root")
+    nonterminal_roots = grammar.rule_left[root] < grammar.n_nonterminals
+    heaviest = np.where(nonterminal_roots, grammar.count[root], -1.0)
+    goal = int(grammar.rule_left[root][int(np.argmax(heaviest))]) if nonterminal_roots.any() else 0
+    has_goal = grammar.n_nonterminals > 0 and bool(nonterminal_roots.any())
+    goal_symbol = grammar.symbols[goal] if has_goal else Symbol(PHRASE, "X")
+    new = [Symbol(PART, goal_symbol.label, goal_symbol.parents, ("*",), "*")] + ([] if has_goal else [goal_symbol])
+    # New nonterminals are numbered between the old ones and the tags.
+    shift = len(new)
+    n_old = grammar.n_nonterminals
+    symbols = (*grammar.symbols[:n_old], *new, *grammar.symbols[n_old:])
+    rest, goal = n_old, goal if has_goal else n_old + 1
+
+    def moved(array: Ints) -> Ints:
+        return np.where(array >= n_old, array + shift, array).astype(np.int32)
+
+    whole = [i for i, symbol in enumerate(symbols) if symbol.kind != PART]
+    tags = range(n_old + shift, len(symbols))
+    binary = {(lhs, x, rest) for lhs in (goal, rest) for x in whole}
+    unary = {(rest, x, NONE) for x in whole}
+    roots = {(NONE, x, NONE) for x in whole}
+    lexical = {(tag, terminal, NONE) for tag in tags for terminal in terminals}
+    wanted = set(terminals)
+    rows: list[tuple[int, int, int, int, tuple[str, ...], float]] = []
+    kinds = ("binary", "unary", "root", "lexical")
+    for number, (kind, glue) in enumerate(zip(kinds, (binary, unary, roots, lexical), strict=True)):
+        part = grammar.kind_slice(kind)
+        left = grammar.rule_left[part] if kind == "lexical" else moved(grammar.rule_left[part])
+        lhs, right = moved(grammar.rule_lhs[part]), moved(grammar.rule_right[part])
+        paths = grammar.paths if kind == "unary" else ((),) * len(lhs)
+        old = list(zip(lhs.tolist(), left.tolist(), right.tolist(), paths, weight[part].tolist(), strict=True))
+        if kind == "lexical":
+            old = [row for row in old if row[1] in wanted]
+        known = {row[:3] for row in old}
+        rows += [(number, *row) for row in old]
+        rows += [(number, *key, (), _GLUE) for key in glue if key not in known]
+    rows.sort()
+    counts = Counter(row[0] for row in rows)
+    relaxed = replace(
+        grammar,
+        symbols=symbols,
+        n_nonterminals=n_old + shift,
+        rule_lhs=np.array([row[1] for row in rows], dtype=np.int32),
+        rule_left=np.array([row[2] for row in rows], dtype=np.int32),
+        rule_right=np.array([row[3] for row in rows], dtype=np.int32),
+        n_binary=counts[0],
+        n_unary=counts[1],
+        n_root=counts[2],
+        paths=tuple(row[4] for row in rows if row[0] == 1),
+        count=np.zeros(len(rows)),
+    )
+    return relaxed, np.array([row[5] for row in rows])

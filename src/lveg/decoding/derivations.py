@@ -1,0 +1,125 @@
+"""Which derivations of a forest are best, by which measure, and the trees they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lveg.decoding.marginals import constituents
+from lveg.errors import UsageError
+from lveg.families.pcfg import Posterior
+from lveg.forest.forest import Forest
+from lveg.grammar.binarise import Derivation, Step, debinarise
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.grammar.symbols import PHRASE
+from lveg.kernels import semiring
+from lveg.kernels.assemble import STAY
+from lveg.kernels.kbest import k_best, trace
+from lveg.trees import Tree
+
+DECODERS = ("max-rule", "viterbi", "mbr")
+
+
+def edge_scores(grammar: Grammar, forest: Forest, posterior: Posterior, decoder: str) -> Floats:
+    """What each edge adds to a derivation's score; the best derivation is the one with the largest sum.
+
+    viterbi: the log weight. max-rule: the log posterior of the anchored rule (Petrov and Klein 2007). mbr: the posteriors
+    of the constituents that the edge makes, so that the sum is the expected number of correct ones (Goodman 1996).
+    """
+    if decoder == "mbr":
+        return _expected_constituents(grammar, forest, posterior)
+    if decoder not in DECODERS:
+        raise UsageError(f"decoder {decoder!r} is not one of {', '.join(DECODERS)}")
+    values = posterior.edge_weight if decoder == "viterbi" else posterior.edge
+    with np.errstate(divide="ignore"):
+        scores: Floats = np.log(values)
+    if decoder == "max-rule":
+        scores[forest.edge_rule == STAY] = 0.0  # not a rule
+    return scores
+
+
+def _expected_constituents(grammar: Grammar, forest: Forest, posterior: Posterior) -> Floats:
+    share = constituents(grammar, forest, posterior)
+    scores = np.zeros(forest.n_edges)
+    heads = forest.edge_head
+    for edge, rule in enumerate(forest.edge_rule.tolist()):
+        node = heads[edge]
+        span = int(forest.node_start[node]), int(forest.node_end[node])
+        if 0 <= rule < grammar.root_start and grammar.symbols[grammar.rule_lhs[rule]].kind == PHRASE:
+            label = grammar.symbols[grammar.rule_lhs[rule]].label
+            scores[edge] = share[label, *span]
+            if rule >= grammar.unary_start:
+                inner = grammar.paths[rule - grammar.unary_start]
+                scores[edge] += sum(share[label, *span] for label in inner)
+        if posterior.edge[edge] <= 0.0:
+            scores[edge] = -np.inf
+    return scores
+
+
+def best_derivations(forest: Forest, scores: Floats, count: int = 1) -> list[tuple[float, Ints]]:
+    """(score, edges with parents first) of the best derivations, at most `count`, best first."""
+    found, _, rank_score, rank_edge, rank_left, rank_right = k_best(
+        forest.edge_ptr, forest.edge_left, forest.edge_right, scores, count
+    )
+    root = forest.n_nodes - 1
+    return [
+        (
+            float(rank_score[root * count + rank]),
+            trace(
+                forest.edge_ptr, forest.edge_left, forest.edge_right, count, rank_edge, rank_left, rank_right, rank
+            ),
+        )
+        for rank in range(found)
+    ]
+
+
+def sample_derivations(forest: Forest, posterior: Posterior, count: int, seed: int = 0) -> list[Ints]:
+    """Derivations drawn from the posterior, independently; edges with parents first."""
+    generator = np.random.default_rng(seed)
+    chosen = np.empty(forest.n_nodes, np.int32)
+    drawn = []
+    for _ in range(count):
+        uniform = generator.random(forest.n_nodes)
+        size = semiring.sample(
+            forest.edge_ptr, forest.edge_left, forest.edge_right, posterior.edge, uniform, chosen
+        )
+        drawn.append(chosen[:size].copy())
+    return drawn
+
+
+def derivation_of(grammar: Grammar, forest: Forest, edges: Ints) -> Derivation:
+    """The steps of the derivation with these edges."""
+    steps: Derivation = []
+    done: list[int] = []
+    heads = forest.edge_head[edges].tolist()
+    rules = forest.edge_rule[edges].tolist()
+    for node, rule in zip(reversed(heads), reversed(rules), strict=True):
+        if rule == STAY or grammar.root_start <= rule < grammar.lexical_start:
+            continue
+        symbol = grammar.symbols[forest.node_symbol[node]]
+        left, right, path = -1, -1, ()
+        if rule < grammar.root_start:
+            left = done.pop()
+            if rule < grammar.unary_start:
+                right = done.pop()
+            else:
+                path = grammar.paths[rule - grammar.unary_start]
+        done.append(len(steps))
+        steps.append(Step(symbol, int(forest.node_start[node]), int(forest.node_end[node]), left, right, path))
+    return steps
+
+
+def tree_of(grammar: Grammar, forest: Forest, edges: Ints, words: Sequence[str]) -> Tree:
+    """The tree of the derivation with these edges."""
+    return debinarise(derivation_of(grammar, forest, edges), list(words))
+
+
+def tags_of(grammar: Grammar, forest: Forest, edges: Ints) -> list[str]:
+    """The tags of the derivation with these edges, by word."""
+    rules = forest.edge_rule[edges]
+    lexical = edges[rules >= grammar.lexical_start]
+    starts = forest.node_start[forest.edge_head[lexical]]
+    symbols = grammar.rule_lhs[forest.edge_rule[lexical]]
+    return [grammar.symbols[symbol].label for symbol in symbols[np.argsort(starts)].tolist()]
+

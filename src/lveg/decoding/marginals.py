@@ -1,0 +1,56 @@
+"""Posterior probabilities of constituents and tags."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from lveg.families.pcfg import Posterior
+from lveg.forest.forest import Forest
+from lveg.grammar.grammar import Floats, Grammar
+from lveg.grammar.symbols import PHRASE
+from lveg.kernels.assemble import BOTTOM
+
+Span = tuple[str, int, int]
+"""(label, start, end) of a constituent."""
+
+
+def constituents(grammar: Grammar, forest: Forest, posterior: Posterior) -> dict[Span, float]:
+    """P(the tree has this constituent | sentence) of every phrase that the forest allows  [math: marginals].
+
+    A label over a span is there once or not at all, however many steps of a unary chain carry it.
+    """
+    share: dict[Span, float] = defaultdict(float)
+    plain = posterior.node.copy()  # of nodes before the unary step: how often no unary rule is above them
+    rules, heads = forest.edge_rule, forest.edge_head
+    for edge in np.flatnonzero((rules >= grammar.unary_start) & (rules < grammar.root_start)).tolist():
+        node = heads[edge]
+        span = int(forest.node_start[node]), int(forest.node_end[node])
+        plain[forest.edge_left[edge]] -= posterior.edge[edge]
+        for label in chain_labels(grammar, int(rules[edge])):
+            share[label, *span] += float(posterior.edge[edge])
+    for node in np.flatnonzero((forest.node_level == BOTTOM) & (forest.node_symbol >= 0)).tolist():
+        symbol = grammar.symbols[forest.node_symbol[node]]
+        if symbol.kind == PHRASE:
+            key = symbol.label, int(forest.node_start[node]), int(forest.node_end[node])
+            share[key] += max(float(plain[node]), 0.0)
+    return {key: min(value, 1.0) for key, value in share.items()}
+
+
+def chain_labels(grammar: Grammar, rule: int) -> set[str]:
+    """The labels of the phrases in the chain that a unary rule stands for."""
+    ends = (grammar.symbols[grammar.rule_lhs[rule]], grammar.symbols[grammar.rule_left[rule]])
+    return {symbol.label for symbol in ends if symbol.kind == PHRASE} | set(
+        grammar.paths[rule - grammar.unary_start]
+    )
+
+
+def tag_posteriors(grammar: Grammar, forest: Forest, posterior: Posterior) -> Floats:
+    """P(tag of word | sentence), (n_words, n_tags); rows sum to one."""
+    share = np.zeros((forest.n_words, len(grammar.tags)))
+    edges = np.flatnonzero(forest.edge_rule >= grammar.lexical_start)
+    words = forest.node_start[forest.edge_head[edges]]
+    tags = grammar.rule_lhs[forest.edge_rule[edges]] - grammar.n_nonterminals
+    np.add.at(share, (words, tags), posterior.edge[edges])
+    return share

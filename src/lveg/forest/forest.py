@@ -1,0 +1,94 @@
+"""A forest: derivations of one sentence, packed into nodes and edges in flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lveg.grammar.grammar import Grammar, Ints
+from lveg.kernels.assemble import assemble, head_keys
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Nodes with children before parents, ROOT last; the edges of node v are [edge_ptr[v], edge_ptr[v + 1]).
+
+    A node is a symbol over a span before (level 0) or after (level 1) the unary step; a symbol that takes no unary there
+    has the former alone. An edge is a rule of the grammar, or STAY, over child nodes (-1 for none). A forest without nodes
+    holds no derivation.
+    """
+
+    n_words: int
+    node_symbol: Ints
+    node_start: Ints
+    node_end: Ints
+    node_level: Ints
+    edge_ptr: Ints
+    edge_rule: Ints
+    edge_left: Ints
+    edge_right: Ints
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes, with ROOT."""
+        return int(self.node_symbol.shape[0])
+
+    @property
+    def n_edges(self) -> int:
+        """Edges of all nodes."""
+        return int(self.edge_rule.shape[0])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no derivation."""
+        return self.n_nodes == 0
+
+    @cached_property
+    def edge_head(self) -> Ints:
+        """The node that each edge belongs to."""
+        head: Ints = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.edge_ptr))
+        return head
+
+
+def build_forest(grammar: Grammar, n_words: int, items: Ints) -> Forest:
+    """The forest of all derivations that use only the anchored rules.
+
+    items: int32 (4, m): rule, start, split, end. The split is the end for rules with fewer than two children.
+    """
+    n_symbols = len(grammar.symbols)
+    starts = (grammar.unary_start, grammar.root_start, grammar.lexical_start)
+    keys = head_keys(n_words, n_symbols, *starts, grammar.rule_lhs, items)
+    if (np.diff(keys) < 0).any():
+        order = np.argsort(keys, kind="stable")
+        keys, items = keys[order], np.ascontiguousarray(items[:, order])
+    key, edge_ptr, edge_rule, edge_left, edge_right = assemble(
+        n_words, n_symbols, *starts, grammar.rule_lhs, grammar.rule_left, grammar.rule_right, items, keys
+    )
+    rest, symbol = np.divmod(key, n_symbols)
+    span, level = np.divmod(rest, 2)
+    width, start = np.divmod(span, n_words + 1)
+    if len(key):
+        symbol[-1], width[-1] = -1, n_words
+    return Forest(
+        n_words=n_words,
+        node_symbol=symbol.astype(np.int32),
+        node_start=start.astype(np.int32),
+        node_end=(start + width).astype(np.int32),
+        node_level=level.astype(np.int32),
+        edge_ptr=edge_ptr,
+        edge_rule=edge_rule,
+        edge_left=edge_left,
+        edge_right=edge_right,
+    )
+
+
+def anchored_rules(forest: Forest) -> Ints:
+    """The forest's anchored rules, int32 (4, m), from which `build_forest` makes it again."""
+    real = forest.edge_rule >= 0
+    head = forest.edge_head[real]
+    end = forest.node_end[head]
+    left, right = forest.edge_left[real], forest.edge_right[real]
+    split = np.where(right >= 0, forest.node_end[np.maximum(left, 0)], end)
+    return np.stack([forest.edge_rule[real], forest.node_start[head], split, end]).astype(np.int32)

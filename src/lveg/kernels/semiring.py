@@ -1,0 +1,122 @@
+"""Sums and maxima over the derivations of a forest whose edges have one weight each.
+
+Sums are in the linear domain with a power of two a node; outside scores are kept times that over Z, so that outside × inside
+is the posterior. Weights of edges are linear for sums and additive scores for maxima.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
+
+
+@kernel
+def inside(edge_ptr: Any, edge_left: Any, edge_right: Any, weight: Any, value: Any, scale: Any) -> float:
+    """log Z; fills value and scale of every node  [math: inside]."""
+    n_nodes = value.shape[0]
+    for node in range(n_nodes):
+        largest = DEAD
+        for edge in range(edge_ptr[node], edge_ptr[node + 1]):
+            if weight[edge] > 0.0:
+                largest = max(largest, edge_scale(edge_left[edge], edge_right[edge], scale))
+        if largest == DEAD:
+            value[node] = 0.0
+            scale[node] = DEAD
+            continue
+        total = 0.0
+        for edge in range(edge_ptr[node], edge_ptr[node + 1]):
+            shift = edge_scale(edge_left[edge], edge_right[edge], scale) - largest
+            if shift > -1000:
+                product = weight[edge] * power_of_two(shift)
+                if edge_left[edge] >= 0:
+                    product *= value[edge_left[edge]]
+                if edge_right[edge] >= 0:
+                    product *= value[edge_right[edge]]
+                total += product
+        if total <= 0.0:
+            value[node] = 0.0
+            scale[node] = DEAD
+            continue
+        exponent = exponent_of(total)
+        value[node] = total * power_of_two(-exponent)
+        scale[node] = largest + exponent
+    if n_nodes == 0 or scale[n_nodes - 1] == DEAD:
+        return -math.inf
+    return math.log(value[n_nodes - 1]) + scale[n_nodes - 1] * math.log(2.0)
+
+
+@kernel
+def edge_scale(left: int, right: int, scale: Any) -> int:
+    """The scale of a product of child values."""
+    total = 0
+    if left >= 0:
+        total += scale[left]
+    if right >= 0:
+        total += scale[right]
+    return max(total, DEAD)
+
+
+@kernel
+def outside(
+    edge_ptr: Any, edge_left: Any, edge_right: Any, weight: Any, value: Any, scale: Any, node_post: Any, edge_post: Any
+) -> None:
+    """Fill the posteriors of nodes and edges  [math: outside]."""
+    n_nodes = value.shape[0]
+    above = np.zeros(n_nodes)
+    above[n_nodes - 1] = 1.0 / value[n_nodes - 1]
+    for node in range(n_nodes - 1, -1, -1):
+        node_post[node] = above[node] * value[node]
+        for edge in range(edge_ptr[node], edge_ptr[node + 1]):
+            left, right = edge_left[edge], edge_right[edge]
+            shift = edge_scale(left, right, scale) - scale[node]
+            edge_post[edge] = 0.0
+            if above[node] <= 0.0 or shift < -1000 or weight[edge] <= 0.0:
+                continue
+            factor = above[node] * weight[edge] * power_of_two(shift)
+            in_left = value[left] if left >= 0 else 1.0
+            in_right = value[right] if right >= 0 else 1.0
+            edge_post[edge] = factor * in_left * in_right
+            if left >= 0:
+                above[left] += factor * in_right
+            if right >= 0:
+                above[right] += factor * in_left
+
+
+@kernel
+def sample(edge_ptr: Any, edge_left: Any, edge_right: Any, edge_post: Any, uniform: Any, chosen: Any) -> int:
+    """Draw a derivation from the posterior; its edges, parents first, in `chosen`, and how many.
+
+    uniform: numbers in [0, 1), one for each node that the derivation may have.
+    """
+    stack = np.empty(uniform.shape[0] + 1, np.int64)
+    stack[0] = edge_ptr.shape[0] - 2
+    height, size = 1, 0
+    while height > 0:
+        height -= 1
+        node = stack[height]
+        first, last = edge_ptr[node], edge_ptr[node + 1]
+        total = 0.0
+        for edge in range(first, last):
+            total += edge_post[edge]
+        point = uniform[size] * total
+        pick = last - 1
+        for edge in range(first, last):
+            point -= edge_post[edge]
+            if point < 0.0:
+                pick = edge
+                break
+        while edge_post[pick] <= 0.0:  # rounding led past the last edge with weight
+            pick -= 1
+        chosen[size] = pick
+        size += 1
+        if edge_right[pick] >= 0:
+            stack[height] = edge_right[pick]
+            height += 1
+        if edge_left[pick] >= 0:
+            stack[height] = edge_left[pick]
+            height += 1
+    return size
