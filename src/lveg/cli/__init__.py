@@ -11,6 +11,7 @@ import sys
 import typer
 
 from lveg._version import __version__
+from lveg.cli import demo, evaluate, info, parse, sample, tag, train
 from lveg.errors import LvegError
 
 app = typer.Typer(
@@ -35,6 +36,11 @@ def _root(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Print the version."),
 ) -> None:
     """Train taggers and parsers on your own treebank, use them, and score them."""
+
+
+app.add_typer(train.app, name="train")
+for _verb in (parse.parse, tag.tag, evaluate.evaluate, info.info, sample.sample, demo.demo):
+    app.command()(_verb)
 
 
 def main() -> None:

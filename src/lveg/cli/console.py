@@ -1,0 +1,113 @@
+"""What the verbs share: progress on a terminal, plain lines elsewhere, and the training log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from lveg.report import Report
+
+_EVERY = 10.0  # seconds between plain progress lines
+
+
+@contextmanager
+def console_report(log: str | None = None, quiet: bool = False) -> Iterator[Report]:
+    """A report that shows events on stderr, and writes them to a JSON-lines file where one is given."""
+    stream: IO[bytes] | None = None
+    if log is not None:
+        from lveg.errors import UsageError
+
+        try:
+            stream = open(log, "ab", buffering=0)  # noqa: SIM115 (closed below, after the work)
+        except OSError as error:
+            raise UsageError(f"{log}: cannot be written: {error.strerror or error}") from None
+    show = _Bars() if sys.stderr.isatty() and not quiet else _Lines(quiet)
+    try:
+        yield _logging(show.event, stream)
+    finally:
+        show.close()
+        if stream is not None:
+            stream.close()
+
+
+def _logging(show: Report, stream: IO[bytes] | None) -> Report:
+    def report(event: str, facts: dict[str, Any]) -> None:
+        show(event, facts)
+        if stream is not None and event != "progress":
+            import msgspec
+
+            stream.write(msgspec.json.encode({"event": event, "time": round(time.time(), 3), **facts}) + b"\n")
+
+    return report
+
+
+def describe(event: str, facts: dict[str, Any]) -> str:
+    """An event as a line of text."""
+    return f"{event}: " + ", ".join(
+        f"{name.replace('_', ' ')} {value:,}" if isinstance(value, int) else f"{name.replace('_', ' ')} {value}"
+        for name, value in facts.items()
+        if not isinstance(value, dict)
+    )
+
+
+class _Lines:
+    """Plain lines, for files and pipes."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.last = time.monotonic()
+
+    def event(self, event: str, facts: dict[str, Any]) -> None:
+        if self.quiet:
+            return
+        if event != "progress":
+            print(describe(event, facts), file=sys.stderr, flush=True)
+        elif time.monotonic() - self.last > _EVERY:
+            self.last = time.monotonic()
+            total = f" of {facts['total']:,}" if facts.get("total") else ""
+            print(f"{facts['what']}: {facts['done']:,}{total}", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+
+class _Bars:
+    """Bars on a terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self.tasks: dict[str, Any] = {}
+        self.progress.start()
+
+    def event(self, event: str, facts: dict[str, Any]) -> None:
+        if event != "progress":
+            self.progress.console.print(describe(event, facts), highlight=False, markup=False)
+            return
+        what = facts["what"]
+        if what not in self.tasks:
+            self.tasks[what] = self.progress.add_task(what, total=facts.get("total"))
+        self.progress.update(self.tasks[what], completed=facts["done"])
+
+    def close(self) -> None:
+        self.progress.stop()
+
+
+def announce_faults(messages: list[str]) -> None:
+    """Say on stderr what was skipped: the first few, and how many in all."""
+    for message in messages[:5]:
+        print(f"lveg: skipped {message}", file=sys.stderr)
+    if len(messages) > 5:
+        print(f"lveg: skipped {len(messages)} in all", file=sys.stderr)

@@ -1,0 +1,35 @@
+"""`lveg info`: what is in a model file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from lveg.cli.options import ModelFile
+
+
+def info(
+    model: ModelFile,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
+) -> None:
+    """Tell what a model is: its size, how it was trained, and its scores on development data."""
+    import msgspec
+
+    from lveg.model_io import describe_model, load_model
+
+    facts = describe_model(load_model(str(model)))
+    if as_json:
+        typer.echo(msgspec.json.encode(facts).decode())
+        return
+    _show(facts, "")
+
+
+def _show(facts: dict[str, Any], indent: str) -> None:
+    for name, value in facts.items():
+        label = f"{indent}{name.replace('_', ' ')}"
+        if isinstance(value, dict):
+            typer.echo(f"{label}:")
+            _show(value, indent + "  ")
+        else:
+            typer.echo(f"{label}: {f'{value:,}' if isinstance(value, int) else value}")

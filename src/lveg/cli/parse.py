@@ -1,0 +1,146 @@
+"""`lveg parse`: trees for sentences."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lveg.cli.options import (
+    InputFile,
+    InputFormatOption,
+    ModelFile,
+    OutFile,
+    Quiet,
+    SkipBad,
+    Threads,
+    thread_count,
+)
+
+if TYPE_CHECKING:
+    from lveg.model import Parse
+
+
+class ParseFormat(StrEnum):
+    """How trees are written."""
+
+    brackets = "brackets"
+    jsonl = "jsonl"
+
+
+class Decoder(StrEnum):
+    """How the best tree is chosen."""
+
+    max_rule = "max-rule"
+    viterbi = "viterbi"
+    mbr = "mbr"
+
+
+def parse(
+    model: ModelFile,
+    input: InputFile = None,
+    out: OutFile = None,
+    kbest: Annotated[int, typer.Option(min=1, help="How many trees a sentence, best first.")] = 1,
+    format: Annotated[
+        ParseFormat, typer.Option(help="brackets: a tree a line. jsonl: with probabilities, an object a sentence.")
+    ] = ParseFormat.brackets,
+    decoder: Annotated[
+        Decoder,
+        typer.Option(
+            help="max-rule: best product of rule posteriors. viterbi: most probable tree. mbr: best expected F1."
+        ),
+    ] = Decoder.max_rule,
+    input_format: InputFormatOption = None,
+    gold_tags: Annotated[bool, typer.Option(help="Keep the tags of INPUT (brackets, CoNLL-U, JSON lines).")] = False,
+    p_min: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned.")
+    ] = 1e-5,
+    max_words: Annotated[
+        int, typer.Option(min=1, help="Longer sentences get a flat tree; memory grows with the square of the length.")
+    ] = 400,
+    skip_bad: SkipBad = False,
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Parse sentences: a sentence a line in, a tree a line out.
+
+    Every sentence gets a tree, in the order of the input; an empty line gets
+    the empty tree `(())`. With --kbest N there are N lines a sentence and an
+    empty line after them. JSON lines carry log P(tree | sentence), log
+    P(sentence), the probability of each constituent, and `fallback`, which is
+    null unless something had to be resorted to.
+
+        echo "The dog saw a cat ." | lveg parse my.model
+    """
+    from lveg.cli.console import announce_faults, console_report
+    from lveg.errors import ModelError
+    from lveg.forest.builders import NO_CONSTRAINTS, Constraints
+    from lveg.model import Parser
+    from lveg.model_io import load_model
+    from lveg.parallel import ordered_map
+    from lveg.treebank.source import Faults, open_output
+    from lveg.treebank.text import Input, read_sentences
+
+    parser = load_model(str(model))
+    if not isinstance(parser, Parser):
+        raise ModelError(f"{model}: is a tagger; use `lveg tag`")
+    faults = Faults(skip_bad)
+    sentences = read_sentences(
+        str(input) if input else "-",
+        input_format.value if input_format else None,
+        cleaning=parser.cleaning,
+        faults=faults,
+    )
+
+    def work(sentence: Input) -> tuple[Input, Parse]:
+        given = Constraints(tags=tuple(sentence.tags)) if gold_tags and sentence.tags else NO_CONSTRAINTS
+        return sentence, parser.parse(
+            sentence.words, decoder.value, kbest, given, p_min, format is ParseFormat.jsonl, max_words
+        )
+
+    with open_output(str(out) if out else None) as stream, console_report(quiet=quiet or out is None) as report:
+        for done, (sentence, result) in enumerate(ordered_map(work, sentences, thread_count(threads)), start=1):
+            if format is ParseFormat.jsonl:
+                stream.write(json_line(sentence, result, kbest) + "\n")
+            else:
+                stream.write("".join(f"{candidate.tree}\n" for candidate in result.trees))
+                if kbest > 1:
+                    stream.write("\n")
+            if out is None:
+                stream.flush()
+            report("progress", {"what": "parsing", "done": done, "total": None})
+    announce_faults(faults.messages)
+
+
+def json_line(sentence: Any, result: Parse, kbest: int) -> str:
+    """The JSON object of one sentence; with k-best, `trees` lists all of them."""
+    import msgspec
+
+    from lveg.trees import Tree
+
+    def constituents(tree: Tree) -> list[dict[str, Any]]:
+        return [
+            {
+                "label": node.label,
+                "start": start,
+                "end": end,
+                "probability": result.constituents.get((node.label, start, end)),
+            }
+            for node, start, end in tree.spans()[1:]
+            if node.word is None
+        ]
+
+    trees = [
+        {
+            "tree": str(candidate.tree),
+            "score": candidate.score if candidate.log_prob is not None else None,
+            "log_prob": candidate.log_prob,
+            "constituents": constituents(candidate.tree),
+        }
+        for candidate in result.trees
+    ]
+    line: dict[str, Any] = {} if sentence.id is None else {"id": sentence.id}
+    line |= {"words": result.words, "log_sentence": result.log_sentence, "fallback": result.fallback}
+    line |= {"trees": trees} if kbest > 1 else trees[0]
+    return msgspec.json.encode(line).decode()

@@ -1,0 +1,132 @@
+"""`lveg tag`: tags for sentences."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lveg.cli.options import (
+    InputFile,
+    InputFormatOption,
+    ModelFile,
+    OutFile,
+    Quiet,
+    SkipBad,
+    Threads,
+    thread_count,
+)
+
+if TYPE_CHECKING:
+    from lveg.model import Tagging
+    from lveg.treebank.text import Input
+
+
+class TagFormat(StrEnum):
+    """How tagged sentences are written."""
+
+    conllu = "conllu"
+    tsv = "tsv"
+    jsonl = "jsonl"
+
+
+class TagDecoder(StrEnum):
+    """How tags are chosen."""
+
+    posterior = "posterior"
+    viterbi = "viterbi"
+
+
+def tag(
+    model: ModelFile,
+    input: InputFile = None,
+    out: OutFile = None,
+    format: Annotated[
+        TagFormat | None,
+        typer.Option(
+            help="conllu: only the tag column changes. tsv: word, tag and probability a line. jsonl: an object a "
+            "sentence. If not given: conllu for CoNLL-U input, tsv otherwise."
+        ),
+    ] = None,
+    decoder: Annotated[
+        TagDecoder, typer.Option(help="posterior: the best tag for each word. viterbi: the best sequence.")
+    ] = TagDecoder.posterior,
+    input_format: InputFormatOption = None,
+    skip_bad: SkipBad = False,
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Tag sentences: plain text (a sentence a line), CoNLL-U, brackets or JSON lines.
+
+    Tagging CoNLL-U changes the column that the model was trained on and nothing
+    else: comments, ranges and all other columns stay byte for byte.
+
+        lveg tag en.model news.conllu --out tagged.conllu
+    """
+    from lveg.cli.console import announce_faults, console_report
+    from lveg.errors import ModelError
+    from lveg.model import Tagger
+    from lveg.model_io import load_model
+    from lveg.parallel import ordered_map
+    from lveg.treebank.source import Faults, open_output
+    from lveg.treebank.text import guess_format, read_sentences
+
+    tagger = load_model(str(model))
+    if not isinstance(tagger, Tagger):
+        raise ModelError(f"{model}: is a parser; use `lveg parse`")
+    path = str(input) if input else "-"
+    is_conllu = (input_format.value if input_format else guess_format(path)) == "conllu"
+    wanted = format or (TagFormat.conllu if is_conllu else TagFormat.tsv)
+    faults = Faults(skip_bad)
+    sentences = read_sentences(
+        path, input_format.value if input_format else None, column=tagger.column, faults=faults
+    )
+
+    def work(sentence: Input) -> tuple[Input, Tagging]:
+        return sentence, tagger.tag(sentence.words, decoder.value)
+
+    write = {TagFormat.conllu: conllu_block, TagFormat.tsv: tsv_block, TagFormat.jsonl: json_line}[wanted]
+    with open_output(str(out) if out else None) as stream, console_report(quiet=quiet or out is None) as report:
+        for done, (sentence, tagging) in enumerate(ordered_map(work, sentences, thread_count(threads)), start=1):
+            stream.write(write(sentence, tagging, tagger.column))
+            if out is None:
+                stream.flush()
+            report("progress", {"what": "tagging", "done": done, "total": None})
+    announce_faults(faults.messages)
+
+
+def conllu_block(sentence: Input, tagging: Tagging, column: str) -> str:
+    """The sentence as CoNLL-U with the column filled."""
+    if sentence.sentence is not None:
+        return str(sentence.sentence.with_column(column, tagging.tags))
+    if not tagging.words:
+        return ""
+    place = {"upos": 3, "xpos": 4}[column]
+    lines = []
+    for number, (word, tag) in enumerate(zip(tagging.words, tagging.tags, strict=True), start=1):
+        fields = [str(number), word] + ["_"] * 8
+        fields[place] = tag
+        lines.append("\t".join(fields) + "\n")
+    return "".join(lines) + "\n"
+
+
+def tsv_block(sentence: Input, tagging: Tagging, column: str) -> str:
+    """A word a line with its tag and the tag's probability, and an empty line."""
+    rows = zip(tagging.words, tagging.tags, tagging.confidence, strict=True)
+    return "".join(f"{word}\t{tag}\t{share:.4f}\n" for word, tag, share in rows) + "\n"
+
+
+def json_line(sentence: Input, tagging: Tagging, column: str) -> str:
+    """The sentence as a JSON object."""
+    import msgspec
+
+    line = {} if sentence.id is None else {"id": sentence.id}
+    line |= {
+        "words": tagging.words,
+        "tags": tagging.tags,
+        "probabilities": tagging.confidence,
+        "log_prob": tagging.log_prob,
+        "log_sentence": tagging.log_sentence,
+    }
+    return msgspec.json.encode(line).decode() + "\n"

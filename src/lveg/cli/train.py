@@ -1,0 +1,161 @@
+"""`lveg train parser` and `lveg train tagger`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lveg.cli.options import (
+    Column,
+    EmptyElements,
+    KeepFunctions,
+    KeepTraces,
+    LogFile,
+    MaxLength,
+    Quiet,
+    Seed,
+    SkipBad,
+    Threads,
+    Threshold,
+    Unknown,
+    UnknownOption,
+    cleaning_of,
+    thread_count,
+)
+
+app = typer.Typer(help="Train a parser or a tagger on your treebank.", no_args_is_help=True)
+
+Dev = Annotated[
+    list[Path] | None, typer.Option("--dev", metavar="FILE", help="Held-out data to score the model on; may be repeated.")
+]
+Out = Annotated[Path, typer.Option("--out", metavar="MODEL", help="The model file to write.")]
+
+
+class ParserModel(StrEnum):
+    """Kinds of parser."""
+
+    pcfg = "pcfg"
+
+
+class TaggerModel(StrEnum):
+    """Kinds of tagger."""
+
+    hmm = "hmm"
+
+
+class Direction(StrEnum):
+    """Where phrases with more than two children are cut."""
+
+    right = "right"
+    left = "left"
+    head = "head"
+
+
+@app.command("parser")
+def train_parser_command(
+    train: Annotated[list[Path], typer.Argument(metavar="TRAIN...", help="Bracketed trees: files, directories, .gz.")],
+    out: Out,
+    dev: Dev = None,
+    model: Annotated[ParserModel, typer.Option(help="pcfg: the treebank's own grammar.")] = ParserModel.pcfg,
+    unknown: UnknownOption = Unknown.auto,
+    unknown_threshold: Threshold = 2,
+    smooth: Annotated[
+        int, typer.Option(min=0, help="Words seen at most this often share tags with their class; 0 for none.")
+    ] = 10,
+    binarise: Annotated[
+        Direction, typer.Option(help="Cut long phrases from the right, the left, or outward from a learned head.")
+    ] = Direction.right,
+    horizontal: Annotated[int, typer.Option(min=0, help="Sibling labels that a part of a phrase remembers.")] = 0,
+    vertical: Annotated[int, typer.Option(min=1, help="1: a label alone; 2: with its parent's; and so on.")] = 1,
+    max_length: MaxLength = None,
+    keep_functions: KeepFunctions = False,
+    keep_traces: KeepTraces = False,
+    keep_unaries: Annotated[bool, typer.Option(help="Keep X over X as two phrases.")] = False,
+    empty: EmptyElements = None,
+    skip_bad: SkipBad = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+    log: LogFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Train a constituency parser on bracketed trees.
+
+    Function tags, traces and X-over-X unaries are removed first, as the field
+    does; options keep them. With --dev the parser is scored as EVALB does.
+
+        lveg train parser wsj/train.mrg --dev wsj/dev.mrg --out my.model
+    """
+    from lveg.cli.console import announce_faults, console_report
+    from lveg.grammar.binarise import Binarisation
+    from lveg.grammar.lexicon import LexiconOptions
+    from lveg.learning.train import ParserOptions, train_parser
+    from lveg.model_io import save_model
+    from lveg.treebank.source import Faults
+
+    options = ParserOptions(
+        model=model.value,
+        lexicon=LexiconOptions(unknown.value, unknown_threshold, smooth),
+        cleaning=cleaning_of(keep_functions, keep_traces, empty, keep_unaries),
+        binarisation=Binarisation(binarise.value, horizontal, vertical),
+        max_length=max_length,
+        seed=seed,
+    )
+    faults = Faults(skip_bad)
+    with console_report(_text(log), quiet) as report:
+        parser = train_parser(
+            list(map(str, train)), list(map(str, dev or [])), options, thread_count(threads), faults, report
+        )
+    announce_faults(faults.messages)
+    save_model(parser, str(out))
+
+
+@app.command("tagger")
+def train_tagger_command(
+    train: Annotated[list[Path], typer.Argument(metavar="TRAIN...", help="CoNLL-U: files, directories, .gz.")],
+    out: Out,
+    dev: Dev = None,
+    model: Annotated[TaggerModel, typer.Option(help="hmm: a hidden Markov model.")] = TaggerModel.hmm,
+    column: Annotated[Column, typer.Option(help="The column that holds the tags to learn.")] = Column.upos,
+    unknown: UnknownOption = Unknown.auto,
+    unknown_threshold: Threshold = 2,
+    smooth: Annotated[
+        int, typer.Option(min=0, help="Words seen at most this often share tags with their class; 0 for none.")
+    ] = 0,
+    max_length: MaxLength = None,
+    skip_bad: SkipBad = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+    log: LogFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Train a part-of-speech tagger on CoNLL-U files.
+
+        lveg train tagger en-train.conllu --dev en-dev.conllu --out en.model
+    """
+    from lveg.cli.console import announce_faults, console_report
+    from lveg.grammar.lexicon import LexiconOptions
+    from lveg.learning.train import TaggerOptions, train_tagger
+    from lveg.model_io import save_model
+    from lveg.treebank.source import Faults
+
+    options = TaggerOptions(
+        model=model.value,
+        lexicon=LexiconOptions(unknown.value, unknown_threshold, smooth),
+        column=column.value,
+        max_length=max_length,
+        seed=seed,
+    )
+    faults = Faults(skip_bad)
+    with console_report(_text(log), quiet) as report:
+        tagger = train_tagger(
+            list(map(str, train)), list(map(str, dev or [])), options, thread_count(threads), faults, report
+        )
+    announce_faults(faults.messages)
+    save_model(tagger, str(out))
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)

@@ -1,0 +1,158 @@
+"""Training a parser or a tagger from files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from lveg._version import __version__
+from lveg.errors import UsageError
+from lveg.evaluation.models import score_parser, score_tagger
+from lveg.families.estimate import hmm_weights, pcfg_weights
+from lveg.grammar.binarise import Binarisation, learn_heads
+from lveg.grammar.grammar import fingerprint, tag_grammar, tree_grammar
+from lveg.grammar.lexicon import LexiconOptions
+from lveg.model import Parser, Tagger
+from lveg.report import Report, silent
+from lveg.treebank.conllu import read_conllu
+from lveg.treebank.penn import read_trees
+from lveg.treebank.source import Faults
+from lveg.trees import Cleaning, Tree
+
+@dataclass(frozen=True)
+class ParserOptions:
+    """How a parser is trained; everything here is recorded in the model."""
+
+    model: str = "pcfg"
+    lexicon: LexiconOptions = field(default_factory=LexiconOptions)
+    cleaning: Cleaning = field(default_factory=Cleaning)
+    binarisation: Binarisation = field(default_factory=Binarisation)
+    max_length: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class TaggerOptions:
+    """How a tagger is trained; everything here is recorded in the model."""
+
+    model: str = "hmm"
+    lexicon: LexiconOptions = field(default_factory=LexiconOptions)
+    column: str = "upos"
+    max_length: int | None = None
+    seed: int = 0
+
+
+def read_gold_trees(paths: Sequence[str], cleaning: Cleaning, faults: Faults | None = None) -> list[Tree]:
+    """The cleaned trees of files; trees without words are left out."""
+    return [tree for tree in map(cleaning, read_trees(paths, faults)) if tree is not None]
+
+
+def read_tagged(paths: Sequence[str], column: str, faults: Faults | None = None) -> list[list[tuple[str, str]]]:
+    """The (word, tag) sequences of CoNLL-U files."""
+    tagged = []
+    for sentence in read_conllu(paths, faults):
+        tags = sentence.column(column)
+        tagged.append(list(zip(sentence.words(), tags, strict=True)))
+    if tagged and all(tag == "_" for sentence in tagged for _, tag in sentence):
+        raise UsageError(f"{paths[0]}: column {column} is empty (`_`) throughout; choose another with --column")
+    return tagged
+
+
+def train_parser(
+    train: Sequence[str],
+    dev: Sequence[str] = (),
+    options: ParserOptions | None = None,
+    threads: int = 1,
+    faults: Faults | None = None,
+    report: Report = silent,
+) -> Parser:
+    """The parser of the training files, with its scores on the development files in `info`."""
+    options = options or ParserOptions()
+    if options.model != "pcfg":
+        raise UsageError(f"a parser of model {options.model!r} is not known; there is pcfg")
+    begun = time.perf_counter()
+    trees = read_gold_trees(train, options.cleaning, faults)
+    report("read", {"sentences": len(trees), "words": sum(len(tree.words()) for tree in trees)})
+    if options.max_length is not None:
+        trees = [tree for tree in trees if len(tree.words()) <= options.max_length]
+        report("filter", {"sentences": len(trees), "max_length": options.max_length})
+    binarisation = options.binarisation
+    if binarisation.direction == "head":
+        binarisation = replace(binarisation, heads=learn_heads(trees))
+    grammar = tree_grammar(trees, binarisation, options.lexicon)
+    report(
+        "grammar",
+        {
+            "symbols": len(grammar.symbols),
+            "binary": grammar.n_binary,
+            "unary": grammar.n_unary,
+            "lexical": grammar.n_rules - grammar.lexical_start,
+            "words": len(grammar.lexicon.words),
+            "classes": len(grammar.lexicon.classes),
+        },
+    )
+    info = _info("parser", options, grammar.fingerprint, len(trees))
+    parser = Parser(grammar, pcfg_weights(grammar), options.cleaning, binarisation, info)
+    if dev:
+        gold = read_gold_trees(dev, replace(options.cleaning, collapse_unaries=False), faults)
+        info["dev"] = score_parser(parser, gold, threads=threads, report=report).summary
+        info["dev_fingerprint"] = trees_fingerprint(gold)
+        report("dev", info["dev"])
+    report("done", {"seconds": round(time.perf_counter() - begun, 2)})
+    return parser
+
+
+def train_tagger(
+    train: Sequence[str],
+    dev: Sequence[str] = (),
+    options: TaggerOptions | None = None,
+    threads: int = 1,
+    faults: Faults | None = None,
+    report: Report = silent,
+) -> Tagger:
+    """The tagger of the training files, with its scores on the development files in `info`."""
+    options = options or TaggerOptions()
+    if options.model != "hmm":
+        raise UsageError(f"a tagger of model {options.model!r} is not known; there is hmm")
+    begun = time.perf_counter()
+    tagged = read_tagged(train, options.column, faults)
+    report("read", {"sentences": len(tagged), "words": sum(map(len, tagged))})
+    if options.max_length is not None:
+        tagged = [sentence for sentence in tagged if len(sentence) <= options.max_length]
+        report("filter", {"sentences": len(tagged), "max_length": options.max_length})
+    grammar = tag_grammar(tagged, options.lexicon)
+    report(
+        "grammar",
+        {
+            "tags": len(grammar.tags),
+            "emissions": grammar.n_rules - grammar.lexical_start,
+            "words": len(grammar.lexicon.words),
+            "classes": len(grammar.lexicon.classes),
+        },
+    )
+    info = _info("tagger", options, grammar.fingerprint, len(tagged))
+    tagger = Tagger(grammar, hmm_weights(grammar), options.column, info)
+    if dev:
+        gold = read_tagged(dev, options.column, faults)
+        info["dev"] = score_tagger(tagger, gold, threads=threads, report=report).summary
+        info["dev_fingerprint"] = fingerprint(gold)
+        report("dev", info["dev"])
+    report("done", {"seconds": round(time.perf_counter() - begun, 2)})
+    return tagger
+
+
+def trees_fingerprint(trees: Sequence[Tree]) -> str:
+    """The fingerprint of the trees' words and tags."""
+    return fingerprint(list(zip(tree.words(), tree.tags(), strict=True)) for tree in trees)
+
+
+def _info(kind: str, options: ParserOptions | TaggerOptions, data: str, sentences: int) -> dict[str, Any]:
+    return {
+        "lveg": __version__,
+        "kind": kind,
+        "settings": asdict(options),
+        "train_fingerprint": data,
+        "train_sentences": sentences,
+    }

@@ -1,0 +1,187 @@
+"""A trained parser or tagger: everything needed to analyse a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lveg.chart.coarse import MAX_WORDS, CoarseParser, TagLattice
+from lveg.decoding.derivations import best_derivations, decode, tags_of, tree_of
+from lveg.decoding.marginals import Span, constituents, tag_posteriors
+from lveg.families.pcfg import Pcfg
+from lveg.forest.builders import NO_CONSTRAINTS, Constraints
+from lveg.grammar.binarise import Binarisation
+from lveg.grammar.grammar import Floats, Grammar
+from lveg.grammar.symbols import PHRASE
+from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
+
+P_MIN = 1e-5
+"""Default posterior threshold for nodes and edges of the forest that is parsed."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A tree with its score by the decoder and log P(tree | sentence), None where no probability is defined."""
+
+    tree: Tree
+    score: float
+    log_prob: float | None
+
+
+@dataclass(frozen=True)
+class Parse:
+    """The analysis of a sentence: trees, best first, and how they came about.
+
+    log_sentence: log P(sentence), None where undefined. fallback: None, or what had to be resorted to (see chart.coarse).
+    constituents: P(constituent | sentence), filled where asked for.
+    """
+
+    words: list[str]
+    trees: list[Candidate]
+    log_sentence: float | None
+    fallback: str | None
+    constituents: dict[Span, float] = field(default_factory=dict)
+
+    @property
+    def tree(self) -> Tree:
+        """The best tree."""
+        return self.trees[0].tree
+
+
+@dataclass(frozen=True)
+class Tagging:
+    """The tags of a sentence, their posterior probabilities, and log P(tags | sentence) and log P(sentence)."""
+
+    words: list[str]
+    tags: list[str]
+    confidence: list[float]
+    log_prob: float
+    log_sentence: float
+
+
+@dataclass(frozen=True)
+class Parser:
+    """A constituency parser.
+
+    info: what the model file tells about its making: settings, scores, version, data fingerprint.
+    """
+
+    grammar: Grammar
+    weight: Floats
+    cleaning: Cleaning
+    binarisation: Binarisation
+    info: dict[str, Any]
+
+    kind = "parser"
+
+    @cached_property
+    def coarse(self) -> CoarseParser:
+        """The builder of forests."""
+        return CoarseParser(self.grammar, self.weight)
+
+    @cached_property
+    def family(self) -> Pcfg:
+        """The grammar's weights over forests."""
+        return Pcfg(self.weight)
+
+    def parse(
+        self,
+        words: Sequence[str],
+        decoder: str = "max-rule",
+        count: int = 1,
+        constraints: Constraints = NO_CONSTRAINTS,
+        p_min: float = P_MIN,
+        marginals: bool = False,
+        max_words: int = MAX_WORDS,
+    ) -> Parse:
+        """The best analysis of any sentence, or the `count` best; an empty sentence has the empty tree."""
+        words = [escape_word(word) for word in words]
+        if not words:
+            return Parse([], [Candidate(EMPTY_TREE, 0.0, 0.0)], 0.0, None)
+        parses = self.coarse.parses(words, p_min, constraints=constraints, max_words=max_words)
+        forest, grammar = parses.forest, parses.grammar
+        if forest is None:
+            tree = self._flat_tree(words, constraints)
+            return Parse(words, [Candidate(tree, -np.inf, None)], None, parses.fallback)
+        family = parses.coarse if parses.fallback == "glue" else self.family
+        posterior = family.posterior(forest)
+        log_z = posterior.log_z if parses.log_z is None else parses.log_z
+        log_weight = np.log(posterior.edge_weight)
+        trees = [
+            Candidate(tree_of(grammar, forest, edges, words), score, float(log_weight[edges].sum()) - log_z)
+            for score, edges in decode(grammar, forest, posterior, decoder, count)
+        ]
+        shares = constituents(grammar, forest, posterior) if marginals else {}
+        return Parse(words, trees, parses.log_z, parses.fallback, shares)
+
+    def _flat_tree(self, words: list[str], constraints: Constraints) -> Tree:
+        """Every word under its commonest tag, all under the commonest phrase."""
+        given = constraints.tags or (None,) * len(words)
+        tags = [
+            tag or self._commonest_tag[terminal]
+            for tag, terminal in zip(given, self.grammar.lexicon.terminals(words), strict=True)
+        ]
+        root = self.grammar.kind_slice("root")
+        by_count = np.argsort(-self.grammar.count[root], kind="stable")
+        symbols = [self.grammar.symbols[self.grammar.rule_left[root][index]] for index in by_count]
+        label = next((symbol.label for symbol in symbols if symbol.kind == PHRASE), "X")
+        leaves = [Tree(tag, (), word) for tag, word in zip(tags, words, strict=True)]
+        return Tree(ROOT, (Tree(label, leaves),))
+
+    @cached_property
+    def _commonest_tag(self) -> dict[int, str]:
+        """The commonest tag of each terminal."""
+        lexical = self.grammar.kind_slice("lexical")
+        order = np.argsort(self.grammar.count[lexical], kind="stable") + lexical.start
+        pairs = zip(self.grammar.rule_left[order].tolist(), self.grammar.rule_lhs[order].tolist(), strict=True)
+        return {terminal: self.grammar.symbols[tag].label for terminal, tag in pairs}
+
+
+@dataclass(frozen=True)
+class Tagger:
+    """A part-of-speech tagger."""
+
+    grammar: Grammar
+    weight: Floats
+    column: str
+    info: dict[str, Any]
+
+    kind = "tagger"
+
+    @cached_property
+    def lattice(self) -> TagLattice:
+        """The builder of lattices."""
+        return TagLattice(self.grammar, self.weight)
+
+    @cached_property
+    def family(self) -> Pcfg:
+        """The grammar's weights over lattices."""
+        return Pcfg(self.weight)
+
+    def tag(self, words: Sequence[str], decoder: str = "posterior") -> Tagging:
+        """The tags of any sentence: of highest posterior each, or of the best sequence (viterbi)."""
+        words = list(words)
+        if not words:
+            return Tagging([], [], [], 0.0, 0.0)
+        forest = self.lattice.forest(words)
+        posterior = self.family.posterior(forest)
+        share = tag_posteriors(self.grammar, forest, posterior)
+        log_weight = np.log(posterior.edge_weight)
+        if decoder == "posterior":
+            # Each tag's posterior on its lexical edge makes the best sequence the one of the best tags.
+            scores = np.where(forest.edge_rule >= self.grammar.lexical_start, posterior.edge, 0.0)
+            scores[posterior.edge <= 0.0] = -np.inf
+        else:
+            scores = log_weight
+        ((_, edges),) = best_derivations(forest, scores)
+        tags = tags_of(self.grammar, forest, edges)
+        numbers = {tag: index for index, tag in enumerate(self.grammar.tags)}
+        confidence = [float(share[index, numbers[tag]]) for index, tag in enumerate(tags)]
+        return Tagging(words, tags, confidence, float(log_weight[edges].sum()) - posterior.log_z, posterior.log_z)
+
+
+Model = Parser | Tagger

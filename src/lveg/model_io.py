@@ -1,0 +1,229 @@
+"""Models on disk: one safetensors file, everything that is not an array as JSON in its header.
+
+The header holds one entry, `lveg`: a SHA-256 digest, a line end, and the JSON text. The digest is of the JSON and of every
+tensor's name, type, shape and bytes, so a file that was cut or altered is found out before anything is used. Nothing in a
+file can run code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from typing import Any
+
+import msgspec
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from lveg._version import __version__
+from lveg.errors import GrammarError, ModelError
+from lveg.grammar.binarise import Binarisation
+from lveg.grammar.grammar import Grammar
+from lveg.grammar.lexicon import Lexicon
+from lveg.grammar.symbols import Symbol
+from lveg.model import Model, Parser, Tagger
+from lveg.trees import Cleaning
+
+FORMAT = 1
+_KEY = "lveg"
+_TENSORS = {
+    "rule_lhs": np.int32,
+    "rule_left": np.int32,
+    "rule_right": np.int32,
+    "count": np.float64,
+    "weight": np.float64,
+}
+
+
+class _Header(msgspec.Struct, forbid_unknown_fields=True):
+    """Everything in a model file that is not an array."""
+
+    format: int
+    version: str
+    kind: str
+    family: str
+    symbols: list[Symbol]
+    n_nonterminals: int
+    n_binary: int
+    n_unary: int
+    n_root: int
+    paths: list[list[str]]
+    scheme: str
+    words: list[str]
+    classes: list[str]
+    fingerprint: str
+    info: dict[str, Any]
+    cleaning: Cleaning | None = None
+    binarisation: Binarisation | None = None
+    column: str | None = None
+
+
+def save_model(model: Model, path: str) -> None:
+    """Write the model to a temporary file beside `path`, sync it and rename it: the file is whole or not there."""
+    grammar = model.grammar
+    header = _Header(
+        format=FORMAT,
+        version=__version__,
+        kind=model.kind,
+        family="pcfg" if isinstance(model, Parser) else "hmm",
+        symbols=list(grammar.symbols),
+        n_nonterminals=grammar.n_nonterminals,
+        n_binary=grammar.n_binary,
+        n_unary=grammar.n_unary,
+        n_root=grammar.n_root,
+        paths=[list(path) for path in grammar.paths],
+        scheme=grammar.lexicon.scheme,
+        words=list(grammar.lexicon.words),
+        classes=list(grammar.lexicon.classes),
+        fingerprint=grammar.fingerprint,
+        info=model.info,
+        cleaning=model.cleaning if isinstance(model, Parser) else None,
+        binarisation=model.binarisation if isinstance(model, Parser) else None,
+        column=model.column if isinstance(model, Tagger) else None,
+    )
+    tensors = {
+        "rule_lhs": grammar.rule_lhs,
+        "rule_left": grammar.rule_left,
+        "rule_right": grammar.rule_right,
+        "count": grammar.count,
+        "weight": np.ascontiguousarray(model.weight),
+    }
+    text = msgspec.json.encode(header, order="deterministic").decode()
+    write_whole(path, save(tensors, {_KEY: f"{_digest(text, tensors)}\n{text}"}))
+
+
+def write_whole(path: str, data: bytes) -> None:
+    """Write a file so that a crash at any moment leaves the old one or the new one."""
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".lveg-")
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        os.unlink(temporary)
+        raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _digest(text: str, tensors: dict[str, Any]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name, array in sorted(tensors.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def load_model(path: str) -> Model:
+    """The model in a file, checked; a file that is no whole model of ours is a ModelError."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be opened: {error.strerror or error}") from None
+    try:
+        return _decode(data)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+
+
+def _decode(data: bytes) -> Model:
+    text, digest = _header_text(data)
+    try:
+        tensors = load(data)
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"is damaged: {error}") from None
+    if {name: array.dtype.type for name, array in tensors.items()} != _TENSORS:
+        raise ModelError("is damaged: its arrays are not those of a model")
+    if _digest(text, tensors) != digest:
+        raise ModelError("is damaged or was altered: its digest does not match")
+    try:
+        header = msgspec.json.decode(text, type=_Header)
+        return _model(header, tensors)
+    except (msgspec.MsgspecError, GrammarError) as error:
+        raise ModelError(f"is damaged: {error}") from None
+
+
+def _header_text(data: bytes) -> tuple[str, str]:
+    """(JSON text, digest) from the safetensors header, whose first eight bytes tell its length."""
+    size = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or size > len(data) - 8:
+        raise ModelError("is not a model file, or was cut")
+    try:
+        metadata = msgspec.json.decode(data[8 : 8 + size], type=dict[str, msgspec.Raw]).get("__metadata__")
+        entry = msgspec.json.decode(metadata or b"{}", type=dict[str, str]).get(_KEY)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        entry = None
+    if entry is None:
+        raise ModelError("is not a model file of lveg")
+    digest, _, text = entry.partition("\n")
+    try:
+        found = msgspec.json.decode(text, type=_Version).format
+    except (msgspec.MsgspecError, UnicodeError):
+        raise ModelError("is damaged: its header cannot be read") from None
+    if found != FORMAT:
+        raise ModelError(f"has format {found}; this version of lveg reads format {FORMAT}: train it again")
+    return text, digest
+
+
+class _Version(msgspec.Struct):
+    """The one field that every format has."""
+
+    format: int
+
+
+def _model(header: _Header, tensors: dict[str, Any]) -> Model:
+    weight = tensors["weight"]
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ModelError("is damaged: a rule weight is not a number")
+    grammar = Grammar(
+        symbols=tuple(header.symbols),
+        n_nonterminals=header.n_nonterminals,
+        rule_lhs=tensors["rule_lhs"],
+        rule_left=tensors["rule_left"],
+        rule_right=tensors["rule_right"],
+        n_binary=header.n_binary,
+        n_unary=header.n_unary,
+        n_root=header.n_root,
+        paths=tuple(tuple(path) for path in header.paths),
+        count=tensors["count"],
+        lexicon=Lexicon(header.scheme, tuple(header.words), tuple(header.classes)),
+        fingerprint=header.fingerprint,
+    )
+    if weight.shape != (grammar.n_rules,):
+        raise ModelError("is damaged: there is not one weight a rule")
+    if header.kind == "parser" and header.cleaning is not None and header.binarisation is not None:
+        return Parser(grammar, weight, header.cleaning, header.binarisation, header.info)
+    if header.kind == "tagger" and header.column is not None:
+        return Tagger(grammar, weight, header.column, header.info)
+    raise ModelError(f"holds a {header.kind!r}, which this version does not know")
+
+
+def describe_model(model: Model) -> dict[str, Any]:
+    """What there is to know of a model without using it."""
+    grammar = model.grammar
+    return {
+        "kind": model.kind,
+        "tags": len(grammar.tags),
+        "nonterminals": grammar.n_nonterminals,
+        "binary_rules": grammar.n_binary,
+        "unary_rules": grammar.n_unary,
+        "lexical_rules": grammar.n_rules - grammar.lexical_start,
+        "known_words": len(grammar.lexicon.words),
+        "unknown_scheme": grammar.lexicon.scheme,
+        "unknown_classes": len(grammar.lexicon.classes),
+        **model.info,
+    }
