@@ -65,9 +65,7 @@ class _Layout:
         self.depth = [0] * count
         self._link()
         self.block = [0] * count  # columns of the subtree
-        self.centre = [
-            0
-        ] * count  # column of the node's centre, from the left edge of its block, later absolute
+        self.centre = [0] * count  # column of the node's centre, from the left edge of its block, later absolute
         self.inset = [0] * count  # columns by which the children are moved right under a wide label
         for index in range(count - 1, -1, -1):
             self._measure(index)

@@ -36,8 +36,8 @@ class Candidate:
 class Parse:
     """The analysis of a sentence: trees, best first, and how they came about.
 
-    log_sentence: log P(sentence), None where undefined. fallback: None, or what had to be resorted to (see chart.coarse).
-    constituents: P(constituent | sentence), filled where asked for.
+    log_sentence: log P(sentence), None where undefined. fallback: None, or what had to be resorted to (see
+    chart.coarse). constituents: P(constituent | sentence), filled where asked for.
     """
 
     words: list[str]

@@ -1,8 +1,8 @@
 """Models on disk: one safetensors file, everything that is not an array as JSON in its header.
 
-The header holds one entry, `lveg`: a SHA-256 digest, a line end, and the JSON text. The digest is of the JSON and of every
-tensor's name, type, shape and bytes, so a file that was cut or altered is found out before anything is used. Nothing in a
-file can run code.
+The header holds one entry, `lveg`: a SHA-256 digest, a line end, and the JSON text. The digest is of the
+JSON and of every tensor's name, type, shape and bytes, so a file that was cut or altered is found out
+before anything is used. Nothing in a file can run code.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def save_model(model: Model, path: str) -> None:
         binarisation=model.binarisation if isinstance(model, Parser) else None,
         column=model.column if isinstance(model, Tagger) else None,
     )
-    tensors = {
+    tensors: dict[str, Any] = {
         "rule_lhs": grammar.rule_lhs,
         "rule_left": grammar.rule_left,
         "rule_right": grammar.rule_right,

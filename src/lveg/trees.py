@@ -194,9 +194,7 @@ def bare_label(label: str) -> str:
 def with_root(tree: Tree) -> Tree:
     """The tree under exactly one outer bracket labelled ROOT, whatever it had."""
     if tree.word is None and tree.label in WRAPPERS:
-        while (
-            len(tree.children) == 1 and (child := tree.children[0]).word is None and child.label in WRAPPERS
-        ):
+        while len(tree.children) == 1 and (child := tree.children[0]).word is None and child.label in WRAPPERS:
             tree = child
         return Tree(ROOT, tree.children)
     return Tree(ROOT, (tree,))

@@ -1,7 +1,7 @@
 """From a sentence to a pruned forest, with the coarse PCFG; any sentence gets one.
 
-Where the forest holds no derivation, pruning is widened, then dropped, then every tag and a way to join any two constituents
-come in with a small weight. The result says which of these it was.
+Where the forest holds no derivation, pruning is widened, then dropped, then every tag and a way to join any
+two constituents come in with a small weight. The result says which of these it was.
 """
 
 from __future__ import annotations
@@ -15,15 +15,20 @@ import numpy as np
 
 from lveg.chart.layout import chart_rules
 from lveg.families.pcfg import Pcfg
-from lveg.forest.builders import NO_CONSTRAINTS, Constraints
+from lveg.forest.builders import NO_CONSTRAINTS, Constraints, tree_forest, union
 from lveg.forest.forest import Forest, build_forest
+from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
 from lveg.grammar.symbols import PART, PHRASE, Symbol
 from lveg.kernels.chart import ChartRules, prune_chart
 from lveg.kernels.lattice import lattice_items
+from lveg.trees import Tree
 
 MAX_WORDS = 400
-"""Longer sentences get a flat tree: the chart's memory grows with the square of the length."""
+"""Longer sentences get a flat tree: the chart's time grows with the cube of the length."""
+
+MAX_BYTES = 2 * 2**30
+"""Sentences whose chart would be larger get a flat tree too."""
 
 _WIDER = 1e-4  # of the threshold, where it left no derivation
 _GLUE = 1e-9  # weight of what the grammar does not license
@@ -33,8 +38,9 @@ _GLUE = 1e-9  # weight of what the grammar does not license
 class Parses:
     """A forest, the grammar and coarse weights it refers to, and how it was obtained.
 
-    fallback: None for the ordinary way; `wide`, `unpruned` or `glue` where that had no answer; `flat` and no forest where
-    the sentence is too long for a chart. log_z: log P(sentence) of the coarse grammar, before pruning, where defined.
+    fallback: None for the ordinary way; `wide`, `unpruned` or `glue` where that had no answer; `flat` and
+    no forest where the sentence is too long for a chart. log_z: log P(sentence) of the coarse grammar,
+    before pruning, where defined.
     """
 
     forest: Forest | None
@@ -61,6 +67,10 @@ class CoarseParser:
         terminals = sorted(set(self.grammar.lexicon.terminals(words)))
         return CoarseParser(*relax(self.grammar, self.weight, terminals))
 
+    def chart_bytes(self, n_words: int) -> int:
+        """Memory that the chart of a sentence takes: five arrays of a number a span and nonterminal."""
+        return 5 * 8 * n_words * (n_words + 1) * self.grammar.n_nonterminals
+
     def prune(
         self, words: Sequence[str], p_node: float, p_edge: float, constraints: Constraints = NO_CONSTRAINTS
     ) -> tuple[float, Forest]:
@@ -77,6 +87,12 @@ class CoarseParser:
         )
         return log_z, build_forest(self.grammar, n, np.stack(columns))
 
+    def training_forest(self, tree: Tree, scheme: Binarisation, p_min: float) -> tuple[Forest, Forest]:
+        """(the pruned forest of a tree's words with the tree itself in it, the forest of the tree alone)."""
+        gold = tree_forest(self.grammar, tree, scheme)
+        _, pruned = self.prune(tree.words(), p_min, p_min)
+        return gold if pruned.is_empty else union(self.grammar, [pruned, gold]), gold
+
     def parses(
         self,
         words: Sequence[str],
@@ -87,7 +103,7 @@ class CoarseParser:
     ) -> Parses:
         """The forest of a sentence of at least one word, never without an answer."""
         coarse = Pcfg(self.weight)
-        if len(words) > max_words:
+        if len(words) > max_words or self.chart_bytes(len(words)) > MAX_BYTES:
             return Parses(None, self.grammar, coarse, "flat", None)
         p_edge = p_node if p_edge is None else p_edge
         for fallback, factor in ((None, 1.0), ("wide", _WIDER), ("unpruned", 0.0)):
@@ -134,8 +150,9 @@ class TagLattice:
 def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[Grammar, Floats]:
     """The grammar with glue rules of a tiny weight, and the weights: it derives any of the terminals with any tags.
 
-    With G the commonest symbol below ROOT, the glue is `G -> X @G*`, `@G* -> X @G*`, `@G* -> X` and `ROOT -> X` for every
-    symbol X that is no part, and `T -> w` for every tag. Lexical rules of other terminals are left out.
+    With G the commonest symbol below ROOT, the glue is `G -> X @G*`, `@G* -> X @G*`, `@G* -> X` and `ROOT
+    -> X` for every symbol X that is no part, and `T -> w` for every tag. Lexical rules of other terminals
+    are left out.
     """
     root = grammar.kind_slice("root")
     nonterminal_roots = grammar.rule_left[root] < grammar.n_nonterminals

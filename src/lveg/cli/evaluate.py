@@ -32,13 +32,16 @@ if TYPE_CHECKING:
 def evaluate(
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help="The right analyses: bracketed trees or CoNLL-U.")],
     system: Annotated[
-        Path | None, typer.Argument(metavar="[SYSTEM]", help="Analyses of the same sentences, in the same order.")
+        Path | None,
+        typer.Argument(metavar="[SYSTEM]", help="Analyses of the same sentences, in the same order."),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="MODEL", help="Analyse GOLD's sentences with this model and score that.")
+        Path | None,
+        typer.Option(metavar="MODEL", help="Analyse GOLD's sentences with this model and score that."),
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(metavar="OTHER", help="A second system's analyses: is the difference significant?")
+        Path | None,
+        typer.Option(metavar="OTHER", help="A second system's analyses: is the difference significant?"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
     params: Annotated[
@@ -46,7 +49,8 @@ def evaluate(
     ] = None,
     per_sentence: Annotated[bool, typer.Option(help="A line for each sentence as well.")] = False,
     decoder: Annotated[
-        str | None, typer.Option(help="With --model: max-rule, viterbi or mbr; for taggers posterior or viterbi.")
+        str | None,
+        typer.Option(help="With --model: max-rule, viterbi or mbr; for taggers posterior or viterbi."),
     ] = None,
     column: Annotated[Column, typer.Option(help="CoNLL-U: the column that holds the tags.")] = Column.upos,
     train: Annotated[
@@ -136,9 +140,7 @@ def _evaluate_brackets(
         if any(not tree.children for tree in gold):
             raise UsageError(f"{gold_path}: a gold tree has no words")
         with console_report(quiet=quiet or as_json) as report:
-            scores = score_parser(
-                model, gold, decoder or "max-rule", params, thread_count(threads), report
-            ).sentences
+            scores = score_parser(model, gold, decoder or "max-rule", params, thread_count(threads), report).sentences
         settings |= {"model": model.grammar.fingerprint, "decoder": decoder or "max-rule"}
     else:
         gold = _trees(gold_path, cleaning, allow_empty=True)
@@ -254,7 +256,11 @@ def _evaluate_tags(
             result = score_tagger(model, gold, decoder or "posterior", thread_count(threads), report)
         system = [tagging.tags for tagging in result.taggings]
         known = set(model.grammar.lexicon.words) if known is None else known
-        settings |= {"model": model.grammar.fingerprint, "decoder": decoder or "posterior", "column": model.column}
+        settings |= {
+            "model": model.grammar.fingerprint,
+            "decoder": decoder or "posterior",
+            "column": model.column,
+        }
         column = model.column
     else:
         gold = read_tagged([str(gold_path)], column)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from lveg.trees import Cleaning
 
 
 class InputFormats(StrEnum):
@@ -46,14 +49,17 @@ Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Sentences worked on at once; all cores if not given.")
 ]
 SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Go on past malformed trees or sentences; say how many were left out.")
+    bool,
+    typer.Option("--skip-bad", help="Go on past malformed trees or sentences; say how many were left out."),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="The same seed, data and options give the same model file.")]
 MaxLength = Annotated[
-    int | None, typer.Option("--max-length", min=1, help="Train only on sentences of at most this many words.")
+    int | None,
+    typer.Option("--max-length", min=1, help="Train only on sentences of at most this many words."),
 ]
 LogFile = Annotated[
-    Path | None, typer.Option("--log", metavar="FILE.jsonl", help="Append what happens to this file, an event a line.")
+    Path | None,
+    typer.Option("--log", metavar="FILE.jsonl", help="Append what happens to this file, an event a line."),
 ]
 UnknownOption = Annotated[
     Unknown,
@@ -64,7 +70,8 @@ UnknownOption = Annotated[
     ),
 ]
 Threshold = Annotated[
-    int, typer.Option("--unknown-threshold", min=1, help="Words seen fewer times than this become unknown words.")
+    int,
+    typer.Option("--unknown-threshold", min=1, help="Words seen fewer times than this become unknown words."),
 ]
 EmptyElements = Annotated[
     str | None,
@@ -75,7 +82,8 @@ EmptyElements = Annotated[
     ),
 ]
 KeepFunctions = Annotated[
-    bool, typer.Option("--keep-functions", help="Keep function tags and indices in labels: NP-SBJ-1 stays so.")
+    bool,
+    typer.Option("--keep-functions", help="Keep function tags and indices in labels: NP-SBJ-1 stays so."),
 ]
 KeepTraces = Annotated[bool, typer.Option("--keep-traces", help="Keep traces and other empty elements.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
@@ -88,8 +96,8 @@ def thread_count(threads: int | None) -> int:
     return threads or default_threads()
 
 
-def cleaning_of(keep_functions: bool, keep_traces: bool, empty: str | None, keep_unaries: bool) -> object:
-    """The cleaning that the options describe (a `trees.Cleaning`)."""
+def cleaning_of(keep_functions: bool, keep_traces: bool, empty: str | None, keep_unaries: bool) -> Cleaning:
+    """The cleaning that the options describe."""
     import re
 
     from lveg.errors import UsageError

@@ -43,7 +43,8 @@ def parse(
     out: OutFile = None,
     kbest: Annotated[int, typer.Option(min=1, help="How many trees a sentence, best first.")] = 1,
     format: Annotated[
-        ParseFormat, typer.Option(help="brackets: a tree a line. jsonl: with probabilities, an object a sentence.")
+        ParseFormat,
+        typer.Option(help="brackets: a tree a line. jsonl: with probabilities, an object a sentence."),
     ] = ParseFormat.brackets,
     decoder: Annotated[
         Decoder,
@@ -57,7 +58,8 @@ def parse(
         float, typer.Option(min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned.")
     ] = 1e-5,
     max_words: Annotated[
-        int, typer.Option(min=1, help="Longer sentences get a flat tree; memory grows with the square of the length.")
+        int,
+        typer.Option(min=1, help="Longer sentences get a flat tree; memory grows with the square of the length."),
     ] = 400,
     skip_bad: SkipBad = False,
     threads: Threads = None,
@@ -99,7 +101,10 @@ def parse(
             sentence.words, decoder.value, kbest, given, p_min, format is ParseFormat.jsonl, max_words
         )
 
-    with open_output(str(out) if out else None) as stream, console_report(quiet=quiet or out is None) as report:
+    with (
+        open_output(str(out) if out else None) as stream,
+        console_report(quiet=quiet or out is None) as report,
+    ):
         for done, (sentence, result) in enumerate(ordered_map(work, sentences, thread_count(threads)), start=1):
             if format is ParseFormat.jsonl:
                 stream.write(json_line(sentence, result, kbest) + "\n")

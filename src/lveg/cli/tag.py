@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -79,15 +79,16 @@ def tag(
     is_conllu = (input_format.value if input_format else guess_format(path)) == "conllu"
     wanted = format or (TagFormat.conllu if is_conllu else TagFormat.tsv)
     faults = Faults(skip_bad)
-    sentences = read_sentences(
-        path, input_format.value if input_format else None, column=tagger.column, faults=faults
-    )
+    sentences = read_sentences(path, input_format.value if input_format else None, column=tagger.column, faults=faults)
 
     def work(sentence: Input) -> tuple[Input, Tagging]:
         return sentence, tagger.tag(sentence.words, decoder.value)
 
     write = {TagFormat.conllu: conllu_block, TagFormat.tsv: tsv_block, TagFormat.jsonl: json_line}[wanted]
-    with open_output(str(out) if out else None) as stream, console_report(quiet=quiet or out is None) as report:
+    with (
+        open_output(str(out) if out else None) as stream,
+        console_report(quiet=quiet or out is None) as report,
+    ):
         for done, (sentence, tagging) in enumerate(ordered_map(work, sentences, thread_count(threads)), start=1):
             stream.write(write(sentence, tagging, tagger.column))
             if out is None:
@@ -121,7 +122,7 @@ def json_line(sentence: Input, tagging: Tagging, column: str) -> str:
     """The sentence as a JSON object."""
     import msgspec
 
-    line = {} if sentence.id is None else {"id": sentence.id}
+    line: dict[str, Any] = {} if sentence.id is None else {"id": sentence.id}
     line |= {
         "words": tagging.words,
         "tags": tagging.tags,

@@ -29,7 +29,8 @@ from lveg.cli.options import (
 app = typer.Typer(help="Train a parser or a tagger on your treebank.", no_args_is_help=True)
 
 Dev = Annotated[
-    list[Path] | None, typer.Option("--dev", metavar="FILE", help="Held-out data to score the model on; may be repeated.")
+    list[Path] | None,
+    typer.Option("--dev", metavar="FILE", help="Held-out data to score the model on; may be repeated."),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="MODEL", help="The model file to write.")]
 
@@ -63,10 +64,12 @@ def train_parser_command(
     unknown: UnknownOption = Unknown.auto,
     unknown_threshold: Threshold = 2,
     smooth: Annotated[
-        int, typer.Option(min=0, help="Words seen at most this often share tags with their class; 0 for none.")
+        int,
+        typer.Option(min=0, help="Words seen at most this often share tags with their class; 0 for none."),
     ] = 10,
     binarise: Annotated[
-        Direction, typer.Option(help="Cut long phrases from the right, the left, or outward from a learned head.")
+        Direction,
+        typer.Option(help="Cut long phrases from the right, the left, or outward from a learned head."),
     ] = Direction.right,
     horizontal: Annotated[int, typer.Option(min=0, help="Sibling labels that a part of a phrase remembers.")] = 0,
     vertical: Annotated[int, typer.Option(min=1, help="1: a label alone; 2: with its parent's; and so on.")] = 1,
@@ -122,7 +125,8 @@ def train_tagger_command(
     unknown: UnknownOption = Unknown.auto,
     unknown_threshold: Threshold = 2,
     smooth: Annotated[
-        int, typer.Option(min=0, help="Words seen at most this often share tags with their class; 0 for none.")
+        int,
+        typer.Option(min=0, help="Words seen at most this often share tags with their class; 0 for none."),
     ] = 0,
     max_length: MaxLength = None,
     skip_bad: SkipBad = False,
@@ -133,7 +137,7 @@ def train_tagger_command(
 ) -> None:
     """Train a part-of-speech tagger on CoNLL-U files.
 
-        lveg train tagger en-train.conllu --dev en-dev.conllu --out en.model
+    lveg train tagger en-train.conllu --dev en-dev.conllu --out en.model
     """
     from lveg.cli.console import announce_faults, console_report
     from lveg.grammar.lexicon import LexiconOptions

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lveg.decoding.marginals import constituents
+from lveg.decoding.marginals import Span, constituents, tag_posteriors
 from lveg.errors import UsageError
 from lveg.families.pcfg import Posterior
 from lveg.forest.forest import Forest
@@ -20,7 +20,7 @@ from lveg.trees import Tree
 
 DECODERS = ("max-rule", "viterbi", "mbr")
 
-_MBR_TURNS = 8
+_F1_TURNS = 8
 
 
 def decode(
@@ -28,8 +28,8 @@ def decode(
 ) -> list[tuple[float, Ints]]:
     """(score, edges with parents first) of the best derivations by a decoder, at most `count`, best first.
 
-    viterbi: the log weight of the derivation. max-rule: the log product of the posteriors of its anchored rules (Petrov and
-    Klein 2007). mbr: minimum Bayes risk for labelled F1, see `mbr_scores`.
+    viterbi: the log weight of the derivation. max-rule: the log product of the posteriors of its anchored
+    rules (Petrov and Klein 2007). mbr: minimum Bayes risk for labelled F1, see `mbr_scores`.
     """
     if decoder == "mbr":
         return best_derivations(forest, mbr_scores(grammar, forest, posterior), count)
@@ -44,36 +44,59 @@ def decode(
 
 
 def mbr_scores(grammar: Grammar, forest: Forest, posterior: Posterior, penalty: float | None = None) -> Floats:
-    """Edge scores whose sum is the expected number of correct constituents less a penalty for each one proposed.
+    """Edge scores whose sum is the expected number of correct constituents and tags less a penalty a constituent.
 
-    Penalty 0 is expected labelled recall (Goodman 1996), which proposes far too much where phrases have any number of
-    children. None finds the penalty that makes the sum's maximum the tree of highest expected F1, which is half that F1
-    (Dinkelbach 1967): matched / (proposed + expected in the gold tree) is raised in turns.
+    Penalty 0 is expected labelled recall (Goodman 1996), which proposes far too much where phrases may have any
+    number of children; None is the penalty of highest expected F1, see `f1_scores`.
     """
     share = constituents(grammar, forest, posterior)
-    gain = np.zeros(forest.n_edges)
+    return f1_scores(grammar, forest, share, tag_posteriors(grammar, forest, posterior), penalty)
+
+
+def oracle_tree(grammar: Grammar, forest: Forest, gold: Tree) -> Tree:
+    """The tree in the forest that is closest to the gold tree by labelled F1."""
+    share = {(node.label, start, end): 1.0 for node, start, end in gold.spans()[1:] if node.word is None}
+    numbers = {tag: index for index, tag in enumerate(grammar.tags)}
+    tags = np.zeros((forest.n_words, len(numbers)))
+    for index, tag in enumerate(gold.tags()):
+        if tag in numbers:
+            tags[index, numbers[tag]] = 1.0
+    ((_, edges),) = best_derivations(forest, f1_scores(grammar, forest, share, tags, None))
+    return tree_of(grammar, forest, edges, gold.words())
+
+
+def f1_scores(
+    grammar: Grammar, forest: Forest, share: dict[Span, float], tag_share: Floats, penalty: float | None
+) -> Floats:
+    """Edge scores whose sum is the matched constituents and tags less a penalty for each constituent proposed.
+
+    share, tag_share: how much a constituent, or the tag of a word, counts as matched. None finds the penalty whose
+    best derivation has the highest F1 of matched constituents: half that F1 (Dinkelbach 1967), raised in turns.
+    """
+    matched = np.zeros(forest.n_edges)
     proposed = np.zeros(forest.n_edges)
-    heads, starts, ends = forest.edge_head, forest.node_start.tolist(), forest.node_end.tolist()
-    for edge, (rule, node) in enumerate(zip(forest.edge_rule.tolist(), heads.tolist(), strict=True)):
+    starts, ends = forest.node_start.tolist(), forest.node_end.tolist()
+    for edge, (rule, node) in enumerate(zip(forest.edge_rule.tolist(), forest.edge_head.tolist(), strict=True)):
         if 0 <= rule < grammar.root_start and grammar.symbols[grammar.rule_lhs[rule]].kind == PHRASE:
             inner = grammar.paths[rule - grammar.unary_start] if rule >= grammar.unary_start else ()
             labels = (grammar.symbols[grammar.rule_lhs[rule]].label, *inner)
-            gain[edge] = sum(share[label, starts[node], ends[node]] for label in labels)
+            matched[edge] = sum(share.get((label, starts[node], ends[node]), 0.0) for label in labels)
             proposed[edge] = len(labels)
-    lexical = forest.edge_rule >= grammar.lexical_start
-    tags = np.where(lexical, posterior.edge, 0.0)
-    tags[posterior.edge <= 0.0] = -np.inf
+    lexical = np.flatnonzero(forest.edge_rule >= grammar.lexical_start)
+    tags = np.zeros(forest.n_edges)
+    tag_ids = grammar.rule_lhs[forest.edge_rule[lexical]] - grammar.n_nonterminals
+    tags[lexical] = tag_share[forest.node_start[forest.edge_head[lexical]], tag_ids]
     if penalty is not None:
-        return gain - penalty * proposed + tags
+        return matched - penalty * proposed + tags
     expected = sum(share.values())
     f1 = 0.6
-    for _ in range(_MBR_TURNS):
-        ((_, edges),) = best_derivations(forest, gain - f1 / 2 * proposed + tags)
-        better = 2 * gain[edges].sum() / max(proposed[edges].sum() + expected, 1e-9)
+    for _ in range(_F1_TURNS):
+        ((_, edges),) = best_derivations(forest, matched - f1 / 2 * proposed + tags)
+        better = 2 * matched[edges].sum() / max(proposed[edges].sum() + expected, 1e-9)
         if abs(better - f1) < 1e-6:
             break
         f1 = better
-    return gain - f1 / 2 * proposed + tags
+    return matched - f1 / 2 * proposed + tags
 
 
 def best_derivations(forest: Forest, scores: Floats, count: int = 1) -> list[tuple[float, Ints]]:
@@ -86,7 +109,14 @@ def best_derivations(forest: Forest, scores: Floats, count: int = 1) -> list[tup
         (
             float(rank_score[root * count + rank]),
             trace(
-                forest.edge_ptr, forest.edge_left, forest.edge_right, count, rank_edge, rank_left, rank_right, rank
+                forest.edge_ptr,
+                forest.edge_left,
+                forest.edge_right,
+                count,
+                rank_edge,
+                rank_left,
+                rank_right,
+                rank,
             ),
         )
         for rank in range(found)
@@ -100,9 +130,7 @@ def sample_derivations(forest: Forest, posterior: Posterior, count: int, seed: i
     drawn = []
     for _ in range(count):
         uniform = generator.random(forest.n_nodes)
-        size = semiring.sample(
-            forest.edge_ptr, forest.edge_left, forest.edge_right, posterior.edge, uniform, chosen
-        )
+        size = semiring.sample(forest.edge_ptr, forest.edge_left, forest.edge_right, posterior.edge, uniform, chosen)
         drawn.append(chosen[:size].copy())
     return drawn
 
@@ -141,4 +169,3 @@ def tags_of(grammar: Grammar, forest: Forest, edges: Ints) -> list[str]:
     starts = forest.node_start[forest.edge_head[lexical]]
     symbols = grammar.rule_lhs[forest.edge_rule[lexical]]
     return [grammar.symbols[symbol].label for symbol in symbols[np.argsort(starts)].tolist()]
-

@@ -41,9 +41,7 @@ def constituents(grammar: Grammar, forest: Forest, posterior: Posterior) -> dict
 def chain_labels(grammar: Grammar, rule: int) -> set[str]:
     """The labels of the phrases in the chain that a unary rule stands for."""
     ends = (grammar.symbols[grammar.rule_lhs[rule]], grammar.symbols[grammar.rule_left[rule]])
-    return {symbol.label for symbol in ends if symbol.kind == PHRASE} | set(
-        grammar.paths[rule - grammar.unary_start]
-    )
+    return {symbol.label for symbol in ends if symbol.kind == PHRASE} | set(grammar.paths[rule - grammar.unary_start])
 
 
 def tag_posteriors(grammar: Grammar, forest: Forest, posterior: Posterior) -> Floats:

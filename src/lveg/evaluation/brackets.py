@@ -197,9 +197,7 @@ def summarise(scores: Iterable[SentenceScore], params: EvalbParams = COLLINS) ->
     )
 
 
-def score_pairs(
-    gold: Iterable[Tree], system: Iterable[Tree], params: EvalbParams = COLLINS
-) -> list[SentenceScore]:
+def score_pairs(gold: Iterable[Tree], system: Iterable[Tree], params: EvalbParams = COLLINS) -> list[SentenceScore]:
     """The score of each pair of trees, in order, numbered from 1; both sides must have as many trees."""
     scores = []
     for number, (gold_tree, test_tree) in enumerate(zip_longest(gold, system), start=1):

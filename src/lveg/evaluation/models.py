@@ -13,6 +13,7 @@ from lveg.parallel import ordered_map
 from lveg.report import Report, silent
 from lveg.trees import Tree
 
+
 @dataclass(frozen=True)
 class ParserScores:
     """What a parser made of gold trees, sentence by sentence and in all."""

@@ -13,16 +13,16 @@ _TRANSITION_PRIOR = 0.1  # tokens: lets every tag follow every tag
 def pcfg_weights(grammar: Grammar) -> Floats:
     """P(rule) such that the probabilities of all trees sum to one (docs/math.md: unary).
 
-    A symbol takes a unary step with probability u or none; right below a unary step it takes none. So binary rules have
-    (1 - u) P(rule | no unary), and a unary rule is divided by (1 - u) of its child, whose rules have that factor anyway.
+    A symbol takes a unary step with probability u or none; right below a unary step it takes none. So
+    binary rules have (1 - u) P(rule | no unary), and a unary rule is divided by (1 - u) of its child, whose
+    rules have that factor anyway.
     """
     n_symbols = len(grammar.symbols)
     binary, unary, root, lexical = (grammar.kind_slice(kind) for kind in ("binary", "unary", "root", "lexical"))
     count = grammar.count
 
     def by_symbol(kind: slice, of: np.ndarray) -> Floats:
-        total: Floats = np.bincount(of[kind], weights=count[kind], minlength=n_symbols)
-        return total
+        return np.bincount(of[kind], weights=count[kind], minlength=n_symbols).astype(np.float64)
 
     with_unary = by_symbol(unary, grammar.rule_lhs)
     branching = by_symbol(binary, grammar.rule_lhs)

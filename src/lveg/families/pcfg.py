@@ -45,9 +45,7 @@ class Pcfg:
         node, edge = np.zeros(forest.n_nodes), np.zeros(forest.n_edges)
         log_z = semiring.inside(forest.edge_ptr, forest.edge_left, forest.edge_right, weight, value, scale)
         if log_z > -np.inf:
-            semiring.outside(
-                forest.edge_ptr, forest.edge_left, forest.edge_right, weight, value, scale, node, edge
-            )
+            semiring.outside(forest.edge_ptr, forest.edge_left, forest.edge_right, weight, value, scale, node, edge)
         return Posterior(log_z, node, edge, weight)
 
     def log_z(self, forest: Forest) -> float:
@@ -59,7 +57,6 @@ class Pcfg:
     def expected_counts(self, forest: Forest) -> Floats:
         """Expected uses of each rule in a derivation drawn from the forest, (n_rules,)."""
         real = forest.edge_rule != STAY
-        counts: Floats = np.bincount(
-            forest.edge_rule[real], weights=self.posterior(forest).edge[real], minlength=len(self.weight)
-        )
-        return counts
+        posterior = self.posterior(forest).edge
+        counts = np.bincount(forest.edge_rule[real], weights=posterior[real], minlength=len(self.weight))
+        return counts.astype(np.float64)

@@ -20,8 +20,8 @@ from lveg.trees import Tree
 class Constraints:
     """What a user knows of the analysis.
 
-    constituents: spans (start, end) of at least two words that must be constituents. not_constituents: spans that must not.
-    tags: the tag of each word, None where it is open; None for no tags at all.
+    constituents: spans (start, end) of at least two words that must be constituents. not_constituents:
+    spans that must not. tags: the tag of each word, None where it is open; None for no tags at all.
     """
 
     constituents: tuple[tuple[int, int], ...] = ()
@@ -76,9 +76,7 @@ def intersect(grammar: Grammar, forest: Forest, constraints: Constraints) -> For
     is_lexical = rule >= grammar.lexical_start
     is_inner = rule < grammar.root_start
     is_part = grammar.is_part[np.maximum(lhs, 0)] == 1
-    banned = is_inner & (
-        (table == CLOSED) | ((table == NO_PHRASE) & ~is_part) | ((table == ONLY_PHRASE) & is_part)
-    )
+    banned = is_inner & ((table == CLOSED) | ((table == NO_PHRASE) & ~is_part) | ((table == ONLY_PHRASE) & is_part))
     banned |= is_lexical & (given >= 0) & (lhs - grammar.n_nonterminals != given)
     return build_forest(grammar, forest.n_words, np.ascontiguousarray(items[:, ~banned]))
 

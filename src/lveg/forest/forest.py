@@ -15,9 +15,9 @@ from lveg.kernels.assemble import assemble, head_keys
 class Forest:
     """Nodes with children before parents, ROOT last; the edges of node v are [edge_ptr[v], edge_ptr[v + 1]).
 
-    A node is a symbol over a span before (level 0) or after (level 1) the unary step; a symbol that takes no unary there
-    has the former alone. An edge is a rule of the grammar, or STAY, over child nodes (-1 for none). A forest without nodes
-    holds no derivation.
+    A node is a symbol over a span before (level 0) or after (level 1) the unary step; a symbol that takes
+    no unary there has the former alone. An edge is a rule of the grammar, or STAY, over child nodes (-1 for
+    none). A forest without nodes holds no derivation.
     """
 
     n_words: int

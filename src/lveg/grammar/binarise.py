@@ -41,8 +41,9 @@ HeadTable = dict[str, dict[str, float]]
 class Binarisation:
     """How phrases with more than two children are cut, and what symbols remember.
 
-    direction: `right` (the treebank's X-bar grammar), `left`, or `head` (outward from the head child, by `heads`).
-    horizontal: how many neighbouring labels a PART remembers. vertical: 1 for a label alone, 2 with its parent's, ...
+    direction: `right` (the treebank's X-bar grammar), `left`, or `head` (outward from the head child, by
+    `heads`). horizontal: how many neighbouring labels a PART remembers. vertical: 1 for a label alone, 2
+    with its parent's, ...
     """
 
     direction: str = "right"
@@ -148,8 +149,9 @@ def debinarise(derivation: Derivation, words: list[str]) -> Tree:
 def learn_heads(trees: Iterable[Tree]) -> HeadTable:
     """For each phrase label, a score of its child labels as heads, learned without a head table.
 
-    A head is what a phrase of that label hardly ever lacks and other phrases hardly ever have: the score is the share
-    of phrases that contain the child label, times how much more often it occurs in them than anywhere.
+    A head is what a phrase of that label hardly ever lacks and other phrases hardly ever have: the score is
+    the share of phrases that contain the child label, times how much more often it occurs in them than
+    anywhere.
     """
     containing: dict[str, Counter[str]] = defaultdict(Counter)
     phrases: Counter[str] = Counter()

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -182,7 +183,7 @@ def build_grammar(
     def kind_of(key: RuleKey) -> int:
         return 2 if key[0] is None else int(key[2] is None)
 
-    rows = sorted(
+    rows: list[tuple[int, int, int, int, tuple[str, ...], float]] = sorted(
         (kind_of(key), ids[key[0]], ids[key[1]], ids[key[2]], key[3], count) for key, count in rule_counts.items()
     )
     kinds = Counter(row[0] for row in rows)
@@ -234,10 +235,10 @@ def tree_grammar(trees: Sequence[Tree], scheme: Binarisation, options: LexiconOp
 
 
 def tag_grammar(tagged: Sequence[Sequence[tuple[str, str]]], options: LexiconOptions) -> Grammar:
-    """The regular grammar of tag sequences: `t^ -> t u^` for a transition, `t^ -> t` at the end, ROOT -> t^ at the start.
+    """The regular grammar of tag sequences: `t^ -> t u^` for a transition, `t^ -> t` at the end, ROOT -> t^ first.
 
-    The state t^ is a phrase labelled t, so that tag and state are two symbols. All transitions exist; those that do not
-    occur have count zero.
+    The state t^ is a phrase labelled t, so that tag and state are two symbols. All transitions exist; those
+    that do not occur have count zero.
     """
     tags = sorted({tag for sentence in tagged for _, tag in sentence})
     if not tags:
@@ -254,6 +255,6 @@ def tag_grammar(tagged: Sequence[Sequence[tuple[str, str]]], options: LexiconOpt
         if labels:
             counts[None, Symbol(PHRASE, labels[0]), None, ()] += 1
             counts[Symbol(PHRASE, labels[-1]), Symbol(TAG, labels[-1]), None, ()] += 1
-        for tag, other in zip(labels, labels[1:], strict=False):
+        for tag, other in pairwise(labels):
             counts[Symbol(PHRASE, tag), Symbol(TAG, tag), Symbol(PHRASE, other), ()] += 1
     return build_grammar(counts, tagged, options)

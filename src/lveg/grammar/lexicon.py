@@ -15,8 +15,8 @@ from lveg.grammar.unknown import SCHEMES, UNKNOWN, candidates, learn_classes
 class LexiconOptions:
     """How words become terminals.
 
-    scheme: `auto`, `english` or `single` unknown-word classes. threshold: words seen fewer times become classes.
-    smooth: words seen at most this often share strength with the tags of their class (0 for none).
+    scheme: `auto`, `english` or `single` unknown-word classes. threshold: words seen fewer times become
+    classes. smooth: words seen at most this often share strength with the tags of their class (0 for none).
     """
 
     scheme: str = "auto"
@@ -155,9 +155,7 @@ def _class_shares(rare: RareCounts, above: dict[str, str], prior: float) -> dict
     return shares
 
 
-def _fill_classes(
-    counts: TagCounts, shares: dict[str, dict[str, float]], lexicon: Lexicon, smoothed: bool
-) -> None:
+def _fill_classes(counts: TagCounts, shares: dict[str, dict[str, float]], lexicon: Lexicon, smoothed: bool) -> None:
     """Give every class its tags: a class that all its words left for finer ones keeps half a token."""
     tokens: Counter[int] = Counter()
     for (_, terminal), count in counts.items():
@@ -169,7 +167,11 @@ def _fill_classes(
 
 
 def _lend_to_words(
-    counts: TagCounts, shares: dict[str, dict[str, float]], lexicon: Lexicon, frequency: Counter[str], limit: int
+    counts: TagCounts,
+    shares: dict[str, dict[str, float]],
+    lexicon: Lexicon,
+    frequency: Counter[str],
+    limit: int,
 ) -> None:
     """Let known words seen at most `limit` times have the tags of the class they would be in, a little."""
     seen: dict[int, dict[str, float]] = defaultdict(dict)

@@ -1,7 +1,8 @@
 """Classes for words that the lexicon does not know.
 
-A scheme lists the classes a word could belong to, from the most specific to the most general; the lexicon keeps
-some of them, and a word belongs to the first one kept. The most general class is always kept, so every word has one.
+A scheme lists the classes a word could belong to, from the most specific to the most general; the lexicon
+keeps some of them, and a word belongs to the first one kept. The most general class is always kept, so
+every word has one.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def _english(word: str, is_first: bool, known: Collection[str]) -> list[str]:
     """The Berkeley parser's signature, then the same with its last features taken off one by one."""
     lowered = word.lower()
     n_capitals = sum(character.isalpha() and not character.islower() for character in word)
-    has_lower = any(character.islower() or character.istitle() and not character.isupper() for character in word)
+    has_lower = any(character.islower() or (character.istitle() and not character.isupper()) for character in word)
     has_digit = any(character.isdigit() for character in word)
     has_dash = "-" in word
     features: list[str] = []
@@ -102,8 +103,8 @@ def learn_classes(
 ) -> dict[str, str]:
     """The classes worth keeping, each with the next kept class above it ("" above the most general one).
 
-    rare: counts of (candidate classes of a rare word, its tag). A class is kept where its tag distribution explains
-    its own words better than the class above it does, by a margin.
+    rare: counts of (candidate classes of a rare word, its tag). A class is kept where its tag distribution
+    explains its own words better than the class above it does, by a margin.
     """
     tags_of: dict[str, Counter[str]] = defaultdict(Counter)
     above: dict[str, str] = {}
@@ -130,6 +131,4 @@ def learn_classes(
 def _gain(counts: Counter[str], above: Counter[str]) -> float:
     """Nats by which the counts' own distribution explains them better than the one above."""
     total, total_above = sum(counts.values()), sum(above.values())
-    return sum(
-        count * math.log(count / total * total_above / above[tag]) for tag, count in counts.items() if count > 0
-    )
+    return sum(count * math.log(count / total * total_above / above[tag]) for tag, count in counts.items() if count > 0)

@@ -66,8 +66,9 @@ def assemble(
 ) -> tuple[Any, Any, Any, Any, Any]:
     """(node_key, edge_ptr, edge_rule, edge_left, edge_right) of the derivations that the anchored rules allow.
 
-    items: int32 (4, m), rule, start, split and end of each, sorted by `keys`. Nodes come children first, ROOT last; edges
-    are grouped by head. What no derivation of the whole sentence uses is left out; no node is left where there is none.
+    items: int32 (4, m), rule, start, split and end of each, sorted by `keys`. Nodes come children first,
+    ROOT last; edges are grouped by head. What no derivation of the whole sentence uses is left out; no node
+    is left where there is none.
     """
     m = items.shape[1]
     # Nodes, and for each span its first node.

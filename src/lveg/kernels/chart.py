@@ -1,8 +1,9 @@
 """The coarse pass: inside and outside scores of a PCFG over all spans, and the anchored rules worth keeping.
 
-Cells hold values in the linear domain with one power of two each (docs/math.md: scale). A cell (i, j) is stored twice,
-`left[i, A, j]` and `right[j, A, i]`, so that the sum over split points runs along contiguous memory in both children.
-Only nonterminals have cells; tags live in `tag_score`, one row a word, since they span one word.
+Cells hold values in the linear domain with one power of two each (docs/math.md: scale). A cell (i, j) is
+stored twice, `left[i, A, j]` and `right[j, A, i]`, so that the sum over split points runs along contiguous
+memory in both children. Only nonterminals have cells; tags live in `tag_score`, one row a word, since they
+span one word.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ FREE, NO_PHRASE, ONLY_PHRASE, CLOSED = 0, 1, 2, 3
 class ChartRules(NamedTuple):
     """A PCFG laid out for the chart. The N nonterminals are numbered before the tags; weights are probabilities.
 
-    Binary rules over two nonterminals share work by *pair* of children: the pairs with left child B are [pair_ptr[B],
-    pair_ptr[B + 1]), their right children pair_right. The rules themselves are listed by left-hand side: those of A are
-    [inner_ptr[A], inner_ptr[A + 1]) in inner_rule, inner_pair and inner_weight.
-    Binary rules with a tag as left child are listed by that tag (first_*), those over a nonterminal and then a tag by the
-    latter (last_*). Unary rules are sorted, so that unary_ptr groups them by left-hand side; child_* lists them by child,
-    and terminal_* the lexical rules by terminal.
+    Binary rules over two nonterminals share work by *pair* of children: the pairs with left child B are
+    [pair_ptr[B], pair_ptr[B + 1]), their right children pair_right. The rules themselves are listed by
+    left-hand side: those of A are [inner_ptr[A], inner_ptr[A + 1]) in inner_rule, inner_pair and
+    inner_weight. Binary rules with a tag as left child are listed by that tag (first_*), those over a
+    nonterminal and then a tag by the latter (last_*). Unary rules are sorted, so that unary_ptr groups them
+    by left-hand side; child_* lists them by child, and terminal_* the lexical rules by terminal.
     """
 
     n_nonterminals: int
@@ -80,9 +81,10 @@ def prune_chart(
 ) -> tuple[float, Any, Any, Any, Any]:
     """(log Z, rule, start, split, end): anchored rules with posterior at least p_edge at nodes with at least p_node.
 
-    terminals: int32 (n,). given_tags: int32 (n,), a tag's number among the tags, or -1. spans: uint8 (n + 1, n + 1), what
-    each span may be. Rules come sorted by width, start, level (rule above the unary step last) and left-hand side. log Z is
-    -inf where nothing derives the sentence. Cost: O(n^3 pairs) with small constants, O(n^2 N) memory.
+    terminals: int32 (n,). given_tags: int32 (n,), a tag's number among the tags, or -1. spans: uint8 (n +
+    1, n + 1), what each span may be. Rules come sorted by width, start, level (rule above the unary step
+    last) and left-hand side. log Z is -inf where nothing derives the sentence. Cost: O(n^3 pairs) with
+    small constants, O(n^2 N) memory.
     """
     n = terminals.shape[0]
     n_symbols = rules.n_nonterminals
@@ -106,9 +108,7 @@ def prune_chart(
     log_z = 0.0
     while kept.shape[0] < size:  # a second time in the rare case that the guess was too low
         kept = np.empty((size, 4), np.int32)
-        log_z, size = outside(
-            rules, terminals, tag_score, left, right, bottom, scale, extent, p_node, p_edge, kept
-        )
+        log_z, size = outside(rules, terminals, tag_score, left, right, bottom, scale, extent, p_node, p_edge, kept)
     kept = kept[:size][::-1]
     return log_z, kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2].copy(), kept[:, 3].copy()
 
@@ -307,8 +307,9 @@ def outside(
 ) -> tuple[float, int]:
     """log Z, and how many anchored rules are worth keeping; `kept` gets (rule, start, split, end) of each, last first.
 
-    An outside score is kept times its cell's scale over Z, so that outside × inside is the posterior. Nodes whose posterior
-    is below a hundredth of the thresholds hand nothing down: what their children lose is below what is pruned (docs/math.md: pruning).
+    An outside score is kept times its cell's scale over Z, so that outside × inside is the posterior. Nodes
+    whose posterior is below a hundredth of the thresholds hand nothing down: what their children lose is
+    below what is pruned (docs/math.md: pruning).
     """
     n, n_symbols = left.shape[0], rules.n_nonterminals
     tiny = min(p_node, p_edge) * 1e-2
@@ -394,21 +395,21 @@ def outside(
                 for index in range(inner_ptr[a], inner_ptr[a + 1]):
                     pair_outside[inner_pair[index]] += below[a] * inner_weight[index]
             hand_down(
-                pair_ptr, pair_right, left, right, as_left, as_right, factor, left_low, left_high, right_low, right_high,
-                right_most, scaled, gathered, pair_outside, pair_inside, i, j, tiny,
+                pair_ptr, pair_right, left, right, as_left, as_right, factor, left_low, left_high,
+                right_low, right_high, right_most, scaled, gathered, pair_outside, pair_inside, i, j, tiny,
             )  # fmt: skip
             first = size
             for a in range(n_symbols):
                 # What falls below p_node has handed its share down; from here on it only counts as gone.
                 if below[a] * bottom[i, j, a] >= p_node:
                     size = keep_inner(
-                        inner_ptr, inner_pair, inner_weight, inner_rule, rule_left, rule_right, left, right, factor,
-                        pair_inside, a, below[a], i, j, p_edge, kept, size,
+                        inner_ptr, inner_pair, inner_weight, inner_rule, rule_left, rule_right, left, right,
+                        factor, pair_inside, a, below[a], i, j, p_edge, kept, size,
                     )  # fmt: skip
             size = tag_rules_outside(
-                n_symbols, first_ptr, first_lhs, first_right, first_weight, first_rule, last_ptr, last_lhs, last_left,
-                last_weight, last_rule, tag_score, left, right, bottom, as_left, as_right, tag_outside, factor, below,
-                i, j, p_node, p_edge, kept, size,
+                n_symbols, first_ptr, first_lhs, first_right, first_weight, first_rule, last_ptr, last_lhs,
+                last_left, last_weight, last_rule, tag_score, left, right, bottom, as_left, as_right,
+                tag_outside, factor, below, i, j, p_node, p_edge, kept, size,
             )  # fmt: skip
             sort_kept(kept, first, min(size, kept.shape[0]))
     return log_z, size
@@ -468,7 +469,14 @@ def unary_outside(
 
 @kernel
 def keep_words(
-    rules: ChartRules, terminals: Any, tag_score: Any, tag_outside: Any, i: int, p_node: float, kept: Any, size: int
+    rules: ChartRules,
+    terminals: Any,
+    tag_score: Any,
+    tag_outside: Any,
+    i: int,
+    p_node: float,
+    kept: Any,
+    size: int,
 ) -> int:
     """Keep the lexical rules of a word whose tags have posterior p_node."""
     n_symbols = rules.n_nonterminals
@@ -503,7 +511,8 @@ def hand_down(
 ) -> None:
     """Hand the outside scores of pairs of nonterminals over (i, j) to their children at every split.
 
-    pair_inside gets the product of the children summed over splits; pairs that weigh less than `tiny` are left out.
+    pair_inside gets the product of the children summed over splits; pairs that weigh less than `tiny` are
+    left out.
     """
     for b in range(left_low.shape[1]):
         low, high = max(i + 1, left_low[i, b]), min(j - 1, left_high[i, b])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -16,8 +16,8 @@ DEAD = -(2**30)
 
 def kernel(function: Function) -> Function:
     """Compile without the GIL, cached on disk. Sums may be reordered; infinities and NaN keep their meaning."""
-    compiled: Function = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})(function)
-    return compiled
+    compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})(function)
+    return cast(Function, compiled)
 
 
 @kernel
@@ -34,4 +34,3 @@ def power_of_two(exponent: int) -> float:
 def exponent_of(value: float) -> int:
     """The power of two that brings a positive value into [0.5, 1)."""
     return math.frexp(value)[1]
-

@@ -1,4 +1,4 @@
-"""The k best derivations of a forest by additive edge scores: Huang and Chiang (2005), algorithm 3, without recursion."""
+"""The k best derivations of a forest by additive edge scores: Huang and Chiang (2005), algorithm 3, iterative."""
 
 from __future__ import annotations
 
@@ -68,18 +68,18 @@ def pop(heap: Any, scores: Any, base: int, size: int) -> None:
 @kernel
 def ranked(best: Any, rank_score: Any, k: int, node: int, rank: int) -> float:
     """The score of a rank of a node; rank 0 is known before the node is visited."""
-    return best[node] if rank == 0 else rank_score[node * k + rank]
+    score: float = best[node] if rank == 0 else rank_score[node * k + rank]
+    return score
 
 
 @kernel
-def k_best(
-    edge_ptr: Any, edge_left: Any, edge_right: Any, score: Any, k: int
-) -> tuple[int, Any, Any, Any, Any, Any]:
+def k_best(edge_ptr: Any, edge_left: Any, edge_right: Any, score: Any, k: int) -> tuple[int, Any, Any, Any, Any, Any]:
     """(count, found, rank_score, rank_edge, rank_left, rank_right): the k best derivations of every node asked for.
 
-    Rank r of node v is at [v * k + r]: its score, its edge, and the ranks of its children; found[v] ranks are known beside
-    rank 0, whose edge always is, and count = found[root]. A candidate is (edge, left rank, right rank); its successors raise one rank, the right one only while
-    the left is 0, so that each is made once. Memory: O(nodes k + edges); a node is worked on only when a rank of it is needed.
+    Rank r of node v is at [v * k + r]: its score, its edge, and the ranks of its children; found[v] ranks
+    are known beside rank 0, whose edge always is, and count = found[root]. A candidate is (edge, left rank,
+    right rank); its successors raise one rank, the right one only while the left is 0, so that each is made
+    once. Memory: O(nodes k + edges); a node is worked on only when a rank of it is needed.
     """
     n_nodes = edge_ptr.shape[0] - 1
     found = np.zeros(n_nodes, np.int32)
@@ -177,7 +177,14 @@ def k_best(
 
 @kernel
 def trace(
-    edge_ptr: Any, edge_left: Any, edge_right: Any, k: int, rank_edge: Any, rank_left: Any, rank_right: Any, rank: int
+    edge_ptr: Any,
+    edge_left: Any,
+    edge_right: Any,
+    k: int,
+    rank_edge: Any,
+    rank_left: Any,
+    rank_right: Any,
+    rank: int,
 ) -> Any:
     """The edges, parents first, of one of the k best derivations of the last node."""
     n_nodes = edge_ptr.shape[0] - 1

@@ -15,8 +15,8 @@ def lattice_items(
 ) -> Any:
     """int32 (4, m): rule, start, split, end of every tag sequence, sorted for `assemble`.
 
-    The grammar is a tag grammar with all transitions: rule t * n_tags + u is `t^ -> t u^`, then come the rules `t^ -> t` and
-    `ROOT -> t^`, by tag; states are symbols 0 .. n_tags - 1 and tags follow them.
+    The grammar is a tag grammar with all transitions: rule t * n_tags + u is `t^ -> t u^`, then come the
+    rules `t^ -> t` and `ROOT -> t^`, by tag; states are symbols 0 .. n_tags - 1 and tags follow them.
     """
     n = terminals.shape[0]
     end_start, root_start = n_tags * n_tags, n_tags * n_tags + n_tags

@@ -1,7 +1,7 @@
 """Sums and maxima over the derivations of a forest whose edges have one weight each.
 
-Sums are in the linear domain with a power of two a node; outside scores are kept times that over Z, so that outside × inside
-is the posterior. Weights of edges are linear for sums and additive scores for maxima.
+Sums are in the linear domain with a power of two a node; outside scores are kept times that over Z, so that
+outside × inside is the posterior. Weights of edges are linear for sums and additive scores for maxima.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def inside(edge_ptr: Any, edge_left: Any, edge_right: Any, weight: Any, value: A
         scale[node] = largest + exponent
     if n_nodes == 0 or scale[n_nodes - 1] == DEAD:
         return -math.inf
-    return math.log(value[n_nodes - 1]) + scale[n_nodes - 1] * math.log(2.0)
+    log_z: float = math.log(value[n_nodes - 1]) + scale[n_nodes - 1] * math.log(2.0)
+    return log_z
 
 
 @kernel
@@ -62,7 +63,14 @@ def edge_scale(left: int, right: int, scale: Any) -> int:
 
 @kernel
 def outside(
-    edge_ptr: Any, edge_left: Any, edge_right: Any, weight: Any, value: Any, scale: Any, node_post: Any, edge_post: Any
+    edge_ptr: Any,
+    edge_left: Any,
+    edge_right: Any,
+    weight: Any,
+    value: Any,
+    scale: Any,
+    node_post: Any,
+    edge_post: Any,
 ) -> None:
     """Fill the posteriors of nodes and edges  [math: outside]."""
     n_nodes = value.shape[0]

@@ -21,6 +21,7 @@ from lveg.treebank.penn import read_trees
 from lveg.treebank.source import Faults
 from lveg.trees import Cleaning, Tree
 
+
 @dataclass(frozen=True)
 class ParserOptions:
     """How a parser is trained; everything here is recorded in the model."""

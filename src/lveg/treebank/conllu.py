@@ -87,9 +87,7 @@ class Sentence:
         """
         self._check_count(values)
         pairs = zip(self.column("misc"), values, strict=True)
-        return self._replaced(
-            9, [None if value is None else _with_feature(misc, key, value) for misc, value in pairs]
-        )
+        return self._replaced(9, [None if value is None else _with_feature(misc, key, value) for misc, value in pairs])
 
     def _replaced(self, at: int, values: Sequence[str | None]) -> Sentence:
         self._check_count(values)
@@ -98,9 +96,7 @@ class Sentence:
             if value is None:
                 continue
             if not value or "\t" in value or "\n" in value or "\r" in value:
-                raise ValueError(
-                    f"{value!r} cannot stand in a column: it is empty or holds a tab or line break"
-                )
+                raise ValueError(f"{value!r} cannot stand in a column: it is empty or holds a tab or line break")
             line = lines[index]
             fields = line.split("\t", at + 1)
             if at == 9:  # the last column carries the line end
@@ -123,9 +119,7 @@ def _column_number(name: str) -> int:
 
 def _with_feature(misc: str, key: str, value: str) -> str:
     if not key or "=" in key or any(mark in part for mark in "|\t\r\n" for part in (key, value)):
-        raise ValueError(
-            f"{key}={value} cannot stand in MISC: neither part may hold |, a tab or a line break"
-        )
+        raise ValueError(f"{key}={value} cannot stand in MISC: neither part may hold |, a tab or a line break")
     kept = [] if misc in ("_", "") else [old for old in misc.split("|") if not old.startswith(f"{key}=")]
     return "|".join([*kept, f"{key}={value}"])
 
@@ -246,14 +240,10 @@ class _Block:
         if not self.lines:
             faults.report(f"{path}:{end}: blank line where a sentence was expected")
         elif not self.word_lines:
-            faults.report(
-                f"{path}:{self.start}: a block of lines without a word; a sentence needs at least one"
-            )
+            faults.report(f"{path}:{self.start}: a block of lines without a word; a sentence needs at least one")
         elif self.range_end > len(self.word_lines):
             n_words = len(self.word_lines)
-            faults.report(
-                f"{path}:{self.start}: range {self.range_text} does not fit a sentence of {n_words} words"
-            )
+            faults.report(f"{path}:{self.start}: range {self.range_text} does not fit a sentence of {n_words} words")
         else:
             return True
         return False

@@ -111,9 +111,7 @@ def _statements(lines: Iterable[tuple[int, str]], path: str) -> Iterator[list[tu
                 yield parts
             parts = []
         elif not parts:
-            raise GrammarError(
-                f"{path}:{number}: an indented line continues a statement, but none came before it"
-            )
+            raise GrammarError(f"{path}:{number}: an indented line continues a statement, but none came before it")
         parts.append((number, text.strip()))
     if parts:
         yield parts
@@ -142,9 +140,7 @@ class _Reader:
             self._feature(line, rest)
         elif head == "%before":
             if len(rest) != 3:
-                raise self.fail(
-                    line, "%before needs a word, its other spelling and the letters that call for it"
-                )
+                raise self.fail(line, "%before needs a word, its other spelling and the letters that call for it")
             self.before.append((rest[0], rest[1], rest[2]))
         elif head.startswith("%"):
             raise self.fail(line, f"{head} is unknown; there are %feature and %before")
@@ -229,9 +225,7 @@ class _Reader:
             raise self.fail(1, "the grammar has no rule; the first one's left side is the start symbol")
         for symbol in self.rules:
             if symbol in self.words:
-                raise self.fail(
-                    self.line_of[symbol], f"{symbol} has both rules and words; give the words a tag"
-                )
+                raise self.fail(self.line_of[symbol], f"{symbol} has both rules and words; give the words a tag")
         for symbol in self.words:
             if symbol.startswith("@"):
                 raise self.fail(self.line_of[symbol], f"{symbol} is over words, so it needs a visible tag")
@@ -294,15 +288,11 @@ def sample_trees(grammar: SampleGrammar, count: int, seed: int, max_words: int =
             if drawn is not None:
                 break
         else:
-            raise GrammarError(
-                f"{_MAX_REJECTED} draws in a row had more than {max_words} words; allow longer ones"
-            )
+            raise GrammarError(f"{_MAX_REJECTED} draws in a row had more than {max_words} words; allow longer ones")
         yield _assemble(drawn, _spelled([word for _, _, word in drawn if word is not None], grammar))
 
 
-def _draw(
-    grammar: SampleGrammar, generator: random.Random, max_words: int
-) -> list[tuple[str, int, str | None]] | None:
+def _draw(grammar: SampleGrammar, generator: random.Random, max_words: int) -> list[tuple[str, int, str | None]] | None:
     """(symbol, number of children, word) of a tree's nodes, parents first; None when it grows too long."""
     nodes: list[tuple[str, int, str | None]] = []
     stack = [grammar.start]
@@ -339,9 +329,7 @@ def _spelled(words: list[str], grammar: SampleGrammar) -> list[str]:
 def _assemble(nodes: list[tuple[str, int, str | None]], words: list[str]) -> Tree:
     """The tree of the nodes, with bare labels, the children of @symbols raised, and the words in place."""
     remaining = list(words)
-    done: list[
-        list[Tree]
-    ] = []  # for each finished symbol what it leaves: one tree, or the children of an @symbol
+    done: list[list[Tree]] = []  # for each finished symbol what it leaves: one tree, or the children of an @symbol
     for symbol, n_children, word in reversed(nodes):
         label = symbol.partition("[")[0]
         if word is not None:

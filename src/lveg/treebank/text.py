@@ -123,11 +123,7 @@ def read_jsonl(path: str, faults: Faults | None = None) -> Iterator[Input]:
         what = None
         try:
             decoded = _DECODER.decode(line)
-            found = (
-                Input(decoded)
-                if isinstance(decoded, list)
-                else Input(decoded.words, decoded.tags, decoded.id)
-            )
+            found = Input(decoded) if isinstance(decoded, list) else Input(decoded.words, decoded.tags, decoded.id)
             what = _fault_of(found)
         except msgspec.ValidationError as error:
             what = f'expected an array of words or an object with "words": {error}'
