@@ -35,7 +35,7 @@ _HOMES = {
     "train_tagger": "lveg.learning.train",
 }
 
-__all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604 (names resolve through __getattr__)
+__all__ = ["__version__", *sorted(_HOMES)]
 
 
 def __getattr__(name: str) -> Any:

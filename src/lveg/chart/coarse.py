@@ -68,8 +68,8 @@ class CoarseParser:
         return CoarseParser(*relax(self.grammar, self.weight, terminals))
 
     def chart_bytes(self, n_words: int) -> int:
-        """Memory that the chart of a sentence takes: five arrays of a number a span and nonterminal."""
-        return 5 * 8 * n_words * (n_words + 1) * self.grammar.n_nonterminals
+        """Memory that the chart of a sentence takes: six arrays of a number a span and nonterminal."""
+        return 6 * 8 * n_words * (n_words + 1) * self.grammar.n_nonterminals
 
     def prune(
         self, words: Sequence[str], p_node: float, p_edge: float, constraints: Constraints = NO_CONSTRAINTS

@@ -18,6 +18,9 @@ from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
 FREE, NO_PHRASE, ONLY_PHRASE, CLOSED = 0, 1, 2, 3
 """What a span may be: anything; no constituent; a constituent; nothing."""
 
+LEAST = 2.0**-1022
+"""The least posterior that counts as possible: the smallest normal number."""
+
 
 class ChartRules(NamedTuple):
     """A PCFG laid out for the chart. The N nonterminals are numbered before the tags; weights are probabilities.
@@ -92,6 +95,7 @@ def prune_chart(
     left = np.zeros((n, n_symbols, n + 1))
     right = np.zeros((n + 1, n_symbols, n + 1))
     bottom = np.zeros((n, n + 1, n_symbols))
+    tops = np.zeros((n, n + 1, n_symbols))
     tag_score = np.zeros((n, n_tags))
     scale = np.full((n + 1, n + 1), DEAD, np.int64)
     word_scores(rules, terminals, given_tags, tag_score, scale)
@@ -102,13 +106,15 @@ def prune_chart(
         np.full((n + 1, n_symbols), -1, np.int32),
         np.zeros((n + 1, n_symbols)),
     )
-    inside(rules, spans, tag_score, left, right, bottom, scale, extent)
+    inside(rules, spans, tag_score, left, right, bottom, tops, scale, extent)
+    # At threshold 0 what is impossible, such as a tag other than the one given, must not pass.
+    p_node, p_edge = max(p_node, LEAST), max(p_edge, LEAST)
     size = 512 * n
     kept = np.empty((0, 4), np.int32)
     log_z = 0.0
     while kept.shape[0] < size:  # a second time in the rare case that the guess was too low
         kept = np.empty((size, 4), np.int32)
-        log_z, size = outside(rules, terminals, tag_score, left, right, bottom, scale, extent, p_node, p_edge, kept)
+        log_z, size = outside(rules, terminals, tag_score, left, right, bottom, tops, scale, extent, p_node, p_edge, kept)
     kept = kept[:size][::-1]
     return log_z, kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2].copy(), kept[:, 3].copy()
 
@@ -141,6 +147,7 @@ def inside(
     left: Any,
     right: Any,
     bottom: Any,
+    tops: Any,
     scale: Any,
     extent: Extent,
 ) -> None:
@@ -215,6 +222,7 @@ def inside(
             for a in range(n_symbols):
                 if top[a] > 0.0:
                     bottom[i, j, a] = cell[a]
+                    tops[i, j, a] = top[a]
                     left[i, a, j] = top[a]
                     right[j, a, i] = top[a]
                     left_low[i, a] = min(left_low[i, a], j)
@@ -299,6 +307,7 @@ def outside(
     left: Any,
     right: Any,
     bottom: Any,
+    tops: Any,
     scale: Any,
     extent: Extent,
     p_node: float,
@@ -308,11 +317,11 @@ def outside(
     """log Z, and how many anchored rules are worth keeping; `kept` gets (rule, start, split, end) of each, last first.
 
     An outside score is kept times its cell's scale over Z, so that outside × inside is the posterior. Nodes
-    whose posterior is below a hundredth of the thresholds hand nothing down: what their children lose is
+    whose posterior is below a tenth of the thresholds hand nothing down: what their children lose is
     below what is pruned (docs/math.md: pruning).
     """
     n, n_symbols = left.shape[0], rules.n_nonterminals
-    tiny = min(p_node, p_edge) * 1e-2
+    tiny = min(p_node, p_edge) * 1e-1
     as_left = np.zeros((n, n_symbols, n + 1))
     as_right = np.zeros((n + 1, n_symbols, n + 1))
     tag_outside = np.zeros(tag_score.shape)
@@ -368,15 +377,16 @@ def outside(
                 continue
             alive = False
             for a in range(n_symbols):
-                above[a] = as_left[i, a, j] + as_right[j, a, i]
-                if above[a] * left[i, a, j] < tiny:
-                    above[a] = 0.0
-                else:
-                    alive = True
+                above[a] = 0.0
+                if tops[i, j, a] > 0.0:
+                    score = as_left[i, a, j] + as_right[j, a, i]
+                    if score * tops[i, j, a] >= tiny:
+                        above[a] = score
+                        alive = True
             if not alive and width > 1:
                 continue
             size = unary_outside(
-                n_symbols, unary_ptr, rule_left, weight, tag_score, left, bottom, above, below, tag_outside,
+                n_symbols, unary_ptr, rule_left, weight, tag_score, bottom, tops, above, below, tag_outside,
                 i, j, p_node, p_edge, kept, size,
             )  # fmt: skip
             if width == 1:
@@ -433,8 +443,8 @@ def unary_outside(
     rule_left: Any,
     weight: Any,
     tag_score: Any,
-    left: Any,
     bottom: Any,
+    tops: Any,
     above: Any,
     below: Any,
     tag_outside: Any,
@@ -450,7 +460,7 @@ def unary_outside(
     for lhs in range(n_symbols - 1, -1, -1):
         if above[lhs] <= 0.0:
             continue
-        least = p_edge if above[lhs] * left[i, lhs, j] >= p_node else math.inf
+        least = p_edge if above[lhs] * tops[i, j, lhs] >= p_node else math.inf
         for rule in range(unary_ptr[lhs + 1] - 1, unary_ptr[lhs] - 1, -1):
             child = rule_left[rule]
             if (child >= n_symbols) != (j == i + 1):

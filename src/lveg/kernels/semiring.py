@@ -30,7 +30,7 @@ def inside(edge_ptr: Any, edge_left: Any, edge_right: Any, weight: Any, value: A
         total = 0.0
         for edge in range(edge_ptr[node], edge_ptr[node + 1]):
             shift = edge_scale(edge_left[edge], edge_right[edge], scale) - largest
-            if shift > -1000:
+            if weight[edge] > 0.0 and shift > -1000:
                 product = weight[edge] * power_of_two(shift)
                 if edge_left[edge] >= 0:
                     product *= value[edge_left[edge]]

@@ -1,0 +1,83 @@
+"""What must hold on real treebanks: the level of the plain treebank grammar and of the HMM, and forests that hold the gold.
+
+The figures are bounds from the project's plan, not what was measured; benchmarks/ prints what is.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lveg.decoding.derivations import oracle_tree
+from lveg.evaluation.brackets import score_pairs, summarise
+from lveg.evaluation.models import score_parser
+from lveg.grammar.lexicon import LexiconOptions
+from lveg.learning.train import TaggerOptions, read_gold_trees, train_parser, train_tagger
+from lveg.model import Parser
+from lveg.trees import Cleaning, Tree
+
+
+@pytest.fixture(scope="module")
+def wsj(data_dir: Path) -> tuple[Parser, list[Tree]]:
+    parser = train_parser([str(data_dir / "wsj-sample" / "train.mrg.gz")])
+    gold = read_gold_trees([str(data_dir / "wsj-sample" / "dev.mrg.gz")], Cleaning(collapse_unaries=False))
+    return parser, gold
+
+
+@pytest.mark.parametrize(("decoder", "least"), [("max-rule", 64.0), ("viterbi", 60.0), ("mbr", 64.0)])
+def test_treebank_grammar(wsj: tuple[Parser, list[Tree]], decoder: str, least: float) -> None:
+    parser, gold = wsj
+    result = score_parser(parser, gold, decoder, threads=2)
+    assert result.summary["sentences"] == 273
+    assert result.summary["errors"] == result.summary["skipped"] == 0
+    assert result.summary["f1"] >= least
+    assert all(parse.tree.words() == tree.words() for parse, tree in zip(result.parses, gold, strict=True))
+
+
+def test_pruned_forests_hold_nearly_all_of_gold(wsj: tuple[Parser, list[Tree]]) -> None:
+    parser, gold = wsj
+    trees = [tree for tree in gold if len(tree.words()) <= 40]
+    found = []
+    for tree in trees:
+        parses = parser.coarse.parses(tree.words(), 1e-5)
+        assert parses.fallback is None
+        assert parses.forest is not None
+        found.append(oracle_tree(parses.grammar, parses.forest, tree))
+    assert summarise(score_pairs(trees, found)).all.f1 >= 99.0
+
+
+def test_training_forests_never_lose_gold(wsj: tuple[Parser, list[Tree]], data_dir: Path) -> None:
+    parser, _ = wsj
+    trees = read_gold_trees([str(data_dir / "wsj-sample" / "train.mrg.gz")], parser.cleaning)
+    for tree in trees[:300]:
+        if len(tree.words()) > 40:
+            continue
+        forest, gold = parser.coarse.training_forest(tree, parser.binarisation, 1e-2)
+        assert oracle_tree(parser.grammar, forest, tree) == tree
+        log_gold, log_all = parser.family.log_z(gold), parser.family.log_z(forest)
+        assert np.isfinite(log_gold)
+        assert log_gold <= log_all + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("language", "scheme", "least"),
+    [("en", "english", 90.0), ("id", "single", 87.5)],
+)
+def test_hidden_markov_model(data_dir: Path, language: str, scheme: str, least: float) -> None:
+    folder = data_dir / "ud-1.4" / language
+    options = TaggerOptions(lexicon=LexiconOptions(scheme, smooth=0))
+    tagger = train_tagger(
+        [str(folder / "train.conllu.gz")], [str(folder / "dev.conllu.gz")], options=options, threads=2
+    )
+    assert tagger.info["dev"]["token_accuracy"] >= least
+
+
+@pytest.mark.parametrize("language", ["id", "nl", "gl", "tr"])
+def test_learned_classes_beat_a_single_one(data_dir: Path, language: str) -> None:
+    folder = data_dir / "ud-1.4" / language
+    accuracy = {}
+    for scheme in ("auto", "single"):
+        options = TaggerOptions(lexicon=LexiconOptions(scheme, smooth=0))
+        tagger = train_tagger([str(folder / "train.conllu.gz")], [str(folder / "dev.conllu.gz")], options, threads=2)
+        accuracy[scheme] = tagger.info["dev"]["token_accuracy"]
+    assert accuracy["auto"] >= accuracy["single"] + 2.0
