@@ -1,11 +1,12 @@
 """Slow and obviously right: every derivation of a short sentence, one by one, in plain Python.
 
-A toy grammar is lists of rules with weights. Only `subject`, which hands a toy to the code under test, and `toy_of`, which
-reads one back from its arrays, know of lveg.
+A toy grammar is lists of rules with weights. Only `subject`, which hands a toy to the code under test, `toy_of`,
+which reads one back from its arrays, and the listing of a forest's edges at the end know of lveg.
 """
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 import random
@@ -380,7 +381,7 @@ def anchored_of(forest: Forest, edges: Sequence[int]) -> tuple[Anchored, ...]:
     for edge in edges:
         rule = int(forest.edge_rule[edge])
         if rule >= 0:
-            node = next(v for v in range(len(forest.node_symbol)) if edge < forest.edge_ptr[v + 1])
+            node = bisect.bisect_right(forest.edge_ptr, edge) - 1
             end = split = int(forest.node_end[node])
             if forest.edge_right[edge] >= 0:
                 split = int(forest.node_end[forest.edge_left[edge]])

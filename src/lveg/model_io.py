@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from typing import Any
 
@@ -20,9 +21,10 @@ from safetensors.numpy import load, save
 from lveg._version import __version__
 from lveg.errors import GrammarError, ModelError
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import Grammar
+from lveg.grammar.grammar import NONE, Floats, Grammar
 from lveg.grammar.lexicon import Lexicon
-from lveg.grammar.symbols import Symbol
+from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
+from lveg.grammar.unknown import SCHEMES, UNKNOWN
 from lveg.model import Model, Parser, Tagger
 from lveg.trees import Cleaning
 
@@ -95,10 +97,14 @@ def save_model(model: Model, path: str) -> None:
 
 
 def write_whole(path: str, data: bytes) -> None:
-    """Write a file so that a crash at any moment leaves the old one or the new one."""
-    folder = os.path.dirname(os.path.abspath(path))
+    """Write a file so that a crash at any moment leaves the old one or the new one; a link's target is replaced."""
+    target = os.path.realpath(path)
     try:
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".lveg-")
+        if os.path.exists(target) and not os.path.isfile(target):  # a device or pipe must not be renamed over
+            with open(target, "wb") as stream:
+                stream.write(data)
+            return
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".lveg-")
     except OSError as error:
         raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
     try:
@@ -107,10 +113,12 @@ def write_whole(path: str, data: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except OSError as error:
+        os.replace(temporary, target)
+    except BaseException as error:
         os.unlink(temporary)
-        raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
+        if isinstance(error, OSError):
+            raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise
 
 
 def _umask() -> int:
@@ -146,14 +154,15 @@ def _decode(data: bytes) -> Model:
         tensors = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"is damaged: {error}") from None
-    if {name: array.dtype.type for name, array in tensors.items()} != _TENSORS:
+    found = {name: array.dtype.type for name, array in tensors.items()}
+    if found != _TENSORS or any(array.ndim != 1 for array in tensors.values()):
         raise ModelError("is damaged: its arrays are not those of a model")
     if _digest(text, tensors) != digest:
         raise ModelError("is damaged or was altered: its digest does not match")
     try:
         header = msgspec.json.decode(text, type=_Header)
         return _model(header, tensors)
-    except (msgspec.MsgspecError, GrammarError) as error:
+    except (msgspec.MsgspecError, GrammarError, RecursionError) as error:
         raise ModelError(f"is damaged: {error}") from None
 
 
@@ -172,7 +181,7 @@ def _header_text(data: bytes) -> tuple[str, str]:
     digest, _, text = entry.partition("\n")
     try:
         found = msgspec.json.decode(text, type=_Version).format
-    except (msgspec.MsgspecError, UnicodeError):
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise ModelError("is damaged: its header cannot be read") from None
     if found != FORMAT:
         raise ModelError(f"has format {found}; this version of lveg reads format {FORMAT}: train it again")
@@ -205,11 +214,75 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
     )
     if weight.shape != (grammar.n_rules,):
         raise ModelError("is damaged: there is not one weight a rule")
-    if header.kind == "parser" and header.cleaning is not None and header.binarisation is not None:
+    _check_lexicon(grammar)
+    _check_rules(grammar)
+    made = (header.kind, header.family)
+    if made == ("parser", "pcfg") and header.cleaning is not None and header.binarisation is not None:
+        _check_pattern(header.cleaning.empty_elements)
         return Parser(grammar, weight, header.cleaning, header.binarisation, header.info)
-    if header.kind == "tagger" and header.column is not None:
+    if made == ("tagger", "hmm") and header.column in ("upos", "xpos"):
+        _check_tag_grammar(grammar)
+        _check_probabilities(grammar, weight)
         return Tagger(grammar, weight, header.column, header.info)
-    raise ModelError(f"holds a {header.kind!r}, which this version does not know")
+    raise ModelError(f"holds a {header.family} {header.kind}, which this version does not know")
+
+
+def _check_lexicon(grammar: Grammar) -> None:
+    """Every word must find a terminal, and every terminal a tag."""
+    lexicon = grammar.lexicon
+    if lexicon.scheme not in SCHEMES or UNKNOWN not in lexicon.classes:
+        raise ModelError(f"is damaged: no unknown-word classes of scheme {lexicon.scheme!r}")
+    if len(lexicon.word_ids) + len(lexicon.class_ids) != lexicon.n_terminals:
+        raise ModelError("is damaged: a word stands twice in its lexicon")
+    if np.unique(grammar.rule_left[grammar.kind_slice("lexical")]).size != lexicon.n_terminals:
+        raise ModelError("is damaged: a word has no tag")
+
+
+def _check_rules(grammar: Grammar) -> None:
+    """Symbols and rules must stand in the order that charts rely on."""
+    if not all(
+        symbol.kind in ((PHRASE, PART) if index < grammar.n_nonterminals else (TAG,))
+        for index, symbol in enumerate(grammar.symbols)
+    ):
+        raise ModelError("is damaged: a symbol is of the wrong kind")
+    size = max(len(grammar.symbols), grammar.lexicon.n_terminals) + 1
+    for kind in ("binary", "unary", "root", "lexical"):
+        part = grammar.kind_slice(kind)
+        lhs, left, right = (a[part].astype(np.int64) for a in (grammar.rule_lhs, grammar.rule_left, grammar.rule_right))
+        if (np.diff((lhs * size + left) * size + right) < 0).any():
+            raise ModelError("is damaged: its rules are not in order")
+
+
+def _check_tag_grammar(grammar: Grammar) -> None:
+    """Lattices know a transition by its number: rule t * n_tags + u is `t^ -> t u^` (kernels.lattice)."""
+    n = len(grammar.tags)
+    states = np.arange(n)
+    expected = (
+        [*np.repeat(states, n), *states, *np.full(n, NONE)],
+        [*np.repeat(states + n, n), *(states + n), *states],
+        [*np.tile(states, n), *np.full(2 * n, NONE)],
+    )
+    found = (array[: grammar.lexical_start] for array in (grammar.rule_lhs, grammar.rule_left, grammar.rule_right))
+    if (grammar.n_binary, grammar.n_unary, grammar.n_root) != (n * n, n, n) or not all(
+        np.array_equal(a, b) for a, b in zip(expected, found, strict=True)
+    ):
+        raise ModelError("is damaged: its rules are not those of a tagger")
+
+
+def _check_probabilities(grammar: Grammar, weight: Floats) -> None:
+    """A tagger's steps, starts and emissions must be probabilities, none of them zero: any word has a tag then."""
+    for kind in (slice(0, grammar.root_start), grammar.kind_slice("root"), grammar.kind_slice("lexical")):
+        lhs = grammar.rule_lhs[kind] + 1  # ROOT is -1
+        sums = np.bincount(lhs, weights=np.minimum(weight[kind], 2.0))[np.unique(lhs)]
+        if (weight[kind] <= 0).any() or not np.allclose(sums, 1.0, rtol=0, atol=1e-6):
+            raise ModelError("is damaged: its probabilities do not sum to one")
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        raise ModelError(f"is damaged: {pattern[:60]!r} is not a regular expression") from None
 
 
 def describe_model(model: Model) -> dict[str, Any]:

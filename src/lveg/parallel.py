@@ -20,22 +20,32 @@ def default_threads() -> int:
 def ordered_map(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int, ahead: int = 16
 ) -> Iterator[Result]:
-    """function(item) for each item, in order; at most `ahead` items a thread are begun before the next result is taken.
+    """function(item) for each item, in order, with at most `ahead` items a thread begun and not yet taken.
 
-    Kernels hold no GIL, so threads run at once; only what is under way is in memory.
+    Kernels hold no GIL, so threads run at once. They never run in the caller's thread: an interrupt there ends the
+    program cleanly. Where reading an item fails, the results of those before it come first, then the error.
     """
-    if threads <= 1:
-        yield from map(function, items)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Result]] = deque()
+    limit = ahead * threads if threads > 1 else 1
+    waiting: deque[Future[Result]] = deque()
+    trouble: Exception | None = None
+    source = iter(items)
+    with ThreadPoolExecutor(max(threads, 1)) as pool:
         try:
-            for item in items:
+            while True:
+                try:
+                    item = next(source)
+                except StopIteration:
+                    break
+                except Exception as error:
+                    trouble = error
+                    break
                 waiting.append(pool.submit(function, item))
-                if len(waiting) >= ahead * threads:
+                while waiting and (len(waiting) >= limit or waiting[0].done()):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+            if trouble is not None:
+                raise trouble
         finally:
             for future in waiting:
                 future.cancel()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -86,32 +87,32 @@ def test_tags_of_every_word_sum_to_one() -> None:
             assert math.isclose(posterior.node[at].sum(), share, rel_tol=1e-9)
 
 
+def _is_above(
+    case: Case, rules: dict, nodes: dict, anchored: tuple[int, int, int, int], p_node: float, p_edge: float
+) -> bool:
+    """Whether an anchored rule and the node it belongs to have these posteriors; a word's rule is its tag's node."""
+    rule = case.toy.rules[anchored[0]]
+    head = rule.lhs, anchored[1], anchored[3], int(rule.kind == "unary")
+    has_edge = rule.kind == "lexical" or rules[anchored] >= p_edge
+    return has_edge and (rule.kind == "root" or nodes[head] >= p_node)
+
+
 @pytest.mark.parametrize(("p_node", "p_edge"), [(0.01, 0.01), (0.1, 0.1), (0.2, 0.02), (0.02, 0.2)])
 def test_pruning_keeps_what_has_the_posterior(p_node: float, p_edge: float) -> None:
     """Nothing below the thresholds is kept; every derivation all of whose parts are well above them is."""
-    slack = 1.2  # nodes below a hundredth of the threshold hand nothing down
+    slack = 1.2  # nodes far below the threshold hand nothing down
     pruned = 0
     for case in CASES:
         grammar, weight = subject(case.toy)
         log_z, forest = CoarseParser(grammar, weight).prune(case.words, p_node, p_edge)
         assert math.isclose(math.exp(log_z), total(case.found), rel_tol=1e-9)
-        rules, nodes = rule_posteriors(case.found), node_posteriors(case.toy, case.found)
-
-        def head(anchored: tuple[int, int, int, int], toy: Toy = case.toy) -> tuple[int, int, int, int]:
-            rule = toy.rules[anchored[0]]
-            return rule.lhs, anchored[1], anchored[3], int(rule.kind == "unary")
-
-        def is_above(anchored: tuple[int, ...], factor: float, toy: Toy = case.toy) -> bool:
-            kind = toy.rules[anchored[0]].kind
-            edge_ok = kind == "lexical" or rules[anchored] >= p_edge * factor
-            return edge_ok and (kind == "root" or nodes[head(anchored)] >= p_node * factor)
-
+        is_above = partial(_is_above, case, rule_posteriors(case.found), node_posteriors(case.toy, case.found))
         kept = {tuple(anchored) for anchored in anchored_rules(forest).T.tolist()}
-        assert all(is_above(anchored, 1 - 1e-9) for anchored in kept)
+        assert all(is_above(anchored, p_node * (1 - 1e-9), p_edge * (1 - 1e-9)) for anchored in kept)
         for one in case.found:
-            if all(is_above(anchored, slack) for anchored in one.rules):
+            if all(is_above(anchored, p_node * slack, p_edge * slack) for anchored in one.rules):
                 assert set(one.rules) <= kept
-        pruned += len(kept) < len(rules)
+        pruned += len(kept) < len({rule for one in case.found for rule in one.rules})
     assert pruned > 20
 
 

@@ -5,6 +5,7 @@ Nothing heavy is imported here or at the top of a verb's file, so that `lveg --h
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -46,14 +47,18 @@ for _verb in (parse.parse, tag.tag, evaluate.evaluate, info.info, sample.sample,
 def main() -> None:
     """Run the command line; our own errors become one line on stderr and exit status 2."""
     try:
-        app()
+        app(prog_name="lveg")
     except LvegError as error:
         print(f"lveg: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("lveg: stopped", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output has gone; what is still buffered has nowhere to go.
+    except SystemExit as ending:
+        if ending.code == 130:  # what Typer makes of Ctrl-C
+            print("lveg: stopped", file=sys.stderr)
+        raise
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        # What is still buffered has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        print(f"lveg: the output cannot be written: {error.strerror}", file=sys.stderr)
+        sys.exit(2)

@@ -109,5 +109,5 @@ def announce_faults(messages: list[str]) -> None:
     """Say on stderr what was skipped: the first few, and how many in all."""
     for message in messages[:5]:
         print(f"lveg: skipped {message}", file=sys.stderr)
-    if len(messages) > 5:
-        print(f"lveg: skipped {len(messages)} in all", file=sys.stderr)
+    if messages:
+        print(f"lveg: skipped {len(messages):,} in all", file=sys.stderr)

@@ -33,7 +33,7 @@ def evaluate(
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help="The right analyses: bracketed trees or CoNLL-U.")],
     system: Annotated[
         Path | None,
-        typer.Argument(metavar="[SYSTEM]", help="Analyses of the same sentences, in the same order."),
+        typer.Argument(metavar="SYSTEM", help="Analyses of the same sentences, in the same order."),
     ] = None,
     model: Annotated[
         Path | None,
@@ -144,12 +144,12 @@ def _evaluate_brackets(
         settings |= {"model": model.grammar.fingerprint, "decoder": decoder or "max-rule"}
     else:
         gold = _trees(gold_path, cleaning, allow_empty=True)
-        scores = brackets.score_pairs(gold, _trees(system_path, cleaning, allow_empty=True), params)
+        scores = _pair_scores(gold, gold_path, system_path, cleaning, params)
     summary = brackets.summarise(scores, params)
     note = signature(gold=trees_fingerprint(gold), **settings)
     other = None
     if against is not None:
-        other = brackets.score_pairs(gold, _trees(against, cleaning, allow_empty=True), params)
+        other = _pair_scores(gold, gold_path, against, cleaning, params)
     if as_json:
         result: dict[str, Any] = {**brackets.summary_json(summary), "signature": note}
         result["f1_interval"] = _interval(brackets.f1_counts(scores), brackets.f1_from_counts)
@@ -168,10 +168,27 @@ def _evaluate_brackets(
 
 
 def _trees(path: Path | None, cleaning: Cleaning, allow_empty: bool) -> list[Tree]:
+    from lveg.errors import UsageError
     from lveg.treebank.penn import read_trees
     from lveg.trees import EMPTY_TREE
 
-    return [cleaning(tree) or EMPTY_TREE for tree in read_trees(str(path), allow_empty=allow_empty)]
+    trees = [cleaning(tree) or EMPTY_TREE for tree in read_trees(str(path), allow_empty=allow_empty)]
+    if not trees:
+        raise UsageError(f"{path}: holds no trees")
+    return trees
+
+
+def _pair_scores(
+    gold: list[Tree], gold_path: Path, path: Path | None, cleaning: Cleaning, params: EvalbParams
+) -> list[SentenceScore]:
+    """The scores of a system's trees, which must be as many as the gold ones."""
+    from lveg.errors import UsageError
+    from lveg.evaluation.brackets import score_pairs
+
+    system = _trees(path, cleaning, allow_empty=True)
+    if len(system) != len(gold):
+        raise UsageError(f"{path}: has {len(system):,} trees, {gold_path} has {len(gold):,}")
+    return score_pairs(gold, system, params)
 
 
 def _bracket_table(summary: dict[str, Any], cutoff: int) -> None:
@@ -238,7 +255,7 @@ def _evaluate_tags(
     quiet: bool,
 ) -> None:
     from lveg.cli.console import console_report
-    from lveg.errors import ModelError
+    from lveg.errors import ModelError, UsageError
     from lveg.evaluation import tags
     from lveg.evaluation.models import score_tagger
     from lveg.evaluation.signature import signature
@@ -251,7 +268,9 @@ def _evaluate_tags(
     if model is not None:
         if not isinstance(model, Tagger):
             raise ModelError("the model is a parser; score it on bracketed trees")
-        gold = read_tagged([str(gold_path)], model.column)
+        if decoder not in (None, "posterior", "viterbi"):
+            raise UsageError(f"decoder {decoder!r} is not one of posterior, viterbi")
+        gold = _tagged(gold_path, model.column)
         with console_report(quiet=quiet or as_json) as report:
             result = score_tagger(model, gold, decoder or "posterior", thread_count(threads), report)
         system = [tagging.tags for tagging in result.taggings]
@@ -263,7 +282,7 @@ def _evaluate_tags(
         }
         column = model.column
     else:
-        gold = read_tagged([str(gold_path)], column)
+        gold = _tagged(gold_path, column)
         system = _system_tags(gold, system_path, column)
     words = [[word for word, _ in sentence] for sentence in gold]
     right = [[tag for _, tag in sentence] for sentence in gold]
@@ -288,6 +307,16 @@ def _evaluate_tags(
         found = facts["against"]
         typer.echo(f"against the other system: {found['difference']:+.2f}, p = {found['p_value']:.4f}")
     typer.echo(f"signature: {note}")
+
+
+def _tagged(path: Path, column: str) -> list[list[tuple[str, str]]]:
+    from lveg.errors import UsageError
+    from lveg.learning.train import read_tagged
+
+    tagged = read_tagged([str(path)], column)
+    if not tagged:
+        raise UsageError(f"{path}: holds no sentences")
+    return tagged
 
 
 def _system_tags(gold: list[list[tuple[str, str]]], path: Path | None, column: str) -> list[list[str]]:

@@ -32,4 +32,5 @@ def _show(facts: dict[str, Any], indent: str) -> None:
             typer.echo(f"{label}:")
             _show(value, indent + "  ")
         else:
-            typer.echo(f"{label}: {f'{value:,}' if isinstance(value, int) else value}")
+            is_count = isinstance(value, int) and not isinstance(value, bool)
+            typer.echo(f"{label}: {f'{value:,}' if is_count else value}")

@@ -38,7 +38,7 @@ class Unknown(StrEnum):
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `lveg train` wrote.")]
 InputFile = Annotated[
-    Path | None, typer.Argument(metavar="[INPUT]", help="A file, or `-` or nothing for standard input.")
+    Path | None, typer.Argument(metavar="INPUT", help="A file, or `-` or nothing for standard input.")
 ]
 OutFile = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write here instead of printing.")]
 InputFormatOption = Annotated[
@@ -89,11 +89,33 @@ KeepTraces = Annotated[bool, typer.Option("--keep-traces", help="Keep traces and
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
-def thread_count(threads: int | None) -> int:
-    """The number asked for, or all cores."""
+def thread_count(threads: int | None, input: Path | None = None) -> int:
+    """The number asked for, or all cores; one for sentences that are typed in, to answer each at once."""
+    import sys
+
     from lveg.parallel import default_threads
 
-    return threads or default_threads()
+    is_typed = input is not None and str(input) == "-" and sys.stdin is not None and sys.stdin.isatty()
+    return threads or (1 if is_typed else default_threads())
+
+
+def check_output(out: Path | None, *inputs: Path | None) -> None:
+    """Refuse, before any work, an output that cannot be written or that is one of the inputs."""
+    import os
+
+    from lveg.errors import UsageError
+
+    if out is None or str(out) == "-":
+        return
+    if out.is_dir():
+        raise UsageError(f"{out}: cannot be written: it is a directory")
+    if not out.absolute().parent.is_dir():
+        raise UsageError(f"{out}: cannot be written: there is no directory {out.parent}")
+    if not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
+        raise UsageError(f"{out}: cannot be written: permission denied")
+    for path in inputs:
+        if path is not None and out.exists() and path.exists() and out.samefile(path):
+            raise UsageError(f"{out}: is read and cannot be written at the same time; choose another --out")
 
 
 def cleaning_of(keep_functions: bool, keep_traces: bool, empty: str | None, keep_unaries: bool) -> Cleaning:

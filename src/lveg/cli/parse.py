@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lveg.cli.options import (
+    Column,
     InputFile,
     InputFormatOption,
     ModelFile,
@@ -15,6 +17,7 @@ from lveg.cli.options import (
     Quiet,
     SkipBad,
     Threads,
+    check_output,
     thread_count,
 )
 
@@ -54,6 +57,7 @@ def parse(
     ] = Decoder.max_rule,
     input_format: InputFormatOption = None,
     gold_tags: Annotated[bool, typer.Option(help="Keep the tags of INPUT (brackets, CoNLL-U, JSON lines).")] = False,
+    column: Annotated[Column, typer.Option(help="CoNLL-U with --gold-tags: the column of the tags.")] = Column.upos,
     p_min: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned.")
     ] = 1e-5,
@@ -76,7 +80,7 @@ def parse(
         echo "The dog saw a cat ." | lveg parse my.model
     """
     from lveg.cli.console import announce_faults, console_report
-    from lveg.errors import ModelError
+    from lveg.errors import GrammarError, ModelError, UsageError
     from lveg.forest.builders import NO_CONSTRAINTS, Constraints
     from lveg.model import Parser
     from lveg.model_io import load_model
@@ -87,25 +91,34 @@ def parse(
     parser = load_model(str(model))
     if not isinstance(parser, Parser):
         raise ModelError(f"{model}: is a tagger; use `lveg tag`")
+    input = input or Path("-")
+    check_output(out, input)
     faults = Faults(skip_bad)
     sentences = read_sentences(
-        str(input) if input else "-",
+        str(input),
         input_format.value if input_format else None,
         cleaning=parser.cleaning,
+        column=column.value,
         faults=faults,
     )
 
-    def work(sentence: Input) -> tuple[Input, Parse]:
+    def work(item: tuple[int, Input]) -> tuple[Input, Parse]:
+        number, sentence = item
         given = Constraints(tags=tuple(sentence.tags)) if gold_tags and sentence.tags else NO_CONSTRAINTS
-        return sentence, parser.parse(
-            sentence.words, decoder.value, kbest, given, p_min, format is ParseFormat.jsonl, max_words
-        )
+        try:
+            return sentence, parser.parse(
+                sentence.words, decoder.value, kbest, given, p_min, format is ParseFormat.jsonl, max_words
+            )
+        except GrammarError as error:
+            hint = "; leave out --gold-tags, or choose another --column" if gold_tags else ""
+            raise UsageError(f"{input}: sentence {number}: {error}{hint}") from None
 
+    items = enumerate(sentences, start=1)
     with (
         open_output(str(out) if out else None) as stream,
         console_report(quiet=quiet or out is None) as report,
     ):
-        for done, (sentence, result) in enumerate(ordered_map(work, sentences, thread_count(threads)), start=1):
+        for done, (sentence, result) in enumerate(ordered_map(work, items, thread_count(threads, input)), start=1):
             if format is ParseFormat.jsonl:
                 stream.write(json_line(sentence, result, kbest) + "\n")
             else:

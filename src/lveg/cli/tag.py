@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from lveg.cli.options import (
     Quiet,
     SkipBad,
     Threads,
+    check_output,
     thread_count,
 )
 
@@ -75,7 +77,9 @@ def tag(
     tagger = load_model(str(model))
     if not isinstance(tagger, Tagger):
         raise ModelError(f"{model}: is a parser; use `lveg parse`")
-    path = str(input) if input else "-"
+    input = input or Path("-")
+    check_output(out, input)
+    path = str(input)
     is_conllu = (input_format.value if input_format else guess_format(path)) == "conllu"
     wanted = format or (TagFormat.conllu if is_conllu else TagFormat.tsv)
     faults = Faults(skip_bad)
@@ -89,7 +93,7 @@ def tag(
         open_output(str(out) if out else None) as stream,
         console_report(quiet=quiet or out is None) as report,
     ):
-        for done, (sentence, tagging) in enumerate(ordered_map(work, sentences, thread_count(threads)), start=1):
+        for done, (sentence, tagging) in enumerate(ordered_map(work, sentences, thread_count(threads, input)), start=1):
             stream.write(write(sentence, tagging, tagger.column))
             if out is None:
                 stream.flush()
@@ -106,16 +110,21 @@ def conllu_block(sentence: Input, tagging: Tagging, column: str) -> str:
     place = {"upos": 3, "xpos": 4}[column]
     lines = []
     for number, (word, tag) in enumerate(zip(tagging.words, tagging.tags, strict=True), start=1):
-        fields = [str(number), word] + ["_"] * 8
+        fields = [str(number), _field(word)] + ["_"] * 8
         fields[place] = tag
         lines.append("\t".join(fields) + "\n")
     return "".join(lines) + "\n"
 
 
+def _field(word: str) -> str:
+    """The word without what would end its column or line; words from JSON may hold it."""
+    return word.translate({9: "_", 10: "_", 13: "_"})
+
+
 def tsv_block(sentence: Input, tagging: Tagging, column: str) -> str:
     """A word a line with its tag and the tag's probability, and an empty line."""
     rows = zip(tagging.words, tagging.tags, tagging.confidence, strict=True)
-    return "".join(f"{word}\t{tag}\t{share:.4f}\n" for word, tag, share in rows) + "\n"
+    return "".join(f"{_field(word)}\t{tag}\t{share:.4f}\n" for word, tag, share in rows) + "\n"
 
 
 def json_line(sentence: Input, tagging: Tagging, column: str) -> str:

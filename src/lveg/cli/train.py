@@ -22,6 +22,7 @@ from lveg.cli.options import (
     Threshold,
     Unknown,
     UnknownOption,
+    check_output,
     cleaning_of,
     thread_count,
 )
@@ -107,6 +108,8 @@ def train_parser_command(
         seed=seed,
     )
     faults = Faults(skip_bad)
+    check_output(out, *train, *(dev or []))
+    _check_there(dev or [])
     with console_report(_text(log), quiet) as report:
         parser = train_parser(
             list(map(str, train)), list(map(str, dev or [])), options, thread_count(threads), faults, report
@@ -153,12 +156,23 @@ def train_tagger_command(
         seed=seed,
     )
     faults = Faults(skip_bad)
+    check_output(out, *train, *(dev or []))
+    _check_there(dev or [])
     with console_report(_text(log), quiet) as report:
         tagger = train_tagger(
             list(map(str, train)), list(map(str, dev or [])), options, thread_count(threads), faults, report
         )
     announce_faults(faults.messages)
     save_model(tagger, str(out))
+
+
+def _check_there(paths: list[Path]) -> None:
+    """Refuse, before training, held-out data that is not there."""
+    from lveg.errors import UsageError
+
+    for path in paths:
+        if str(path) != "-" and not path.exists():
+            raise UsageError(f"{path}: cannot be opened: No such file or directory")
 
 
 def _text(path: Path | None) -> str | None:

@@ -203,7 +203,7 @@ def inside(
                     last_weight, tag_score, left, right, i, j, factor, cell,
                 )  # fmt: skip
                 close_symbols(is_part, spans[i, j], cell)
-                best = cell.max()
+                best = cell.max() if n_symbols > 0 else 0.0
                 if best <= 0.0:
                     continue
                 shift = exponent_of(best)

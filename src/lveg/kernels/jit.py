@@ -16,8 +16,13 @@ DEAD = -(2**30)
 
 def kernel(function: Function) -> Function:
     """Compile without the GIL, cached on disk. Sums may be reordered; infinities and NaN keep their meaning."""
-    compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})(function)
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(function)
     return cast(Function, compiled)
+
+
+def strict_kernel(function: Function) -> Function:
+    """The same with sums in the order they are written, for code that relies on how numbers round."""
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 @kernel

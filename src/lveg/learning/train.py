@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -55,6 +56,9 @@ def read_tagged(paths: Sequence[str], column: str, faults: Faults | None = None)
     tagged = []
     for sentence in read_conllu(paths, faults):
         tags = sentence.column(column)
+        if "" in tags:
+            where = f"sentence {len(tagged) + 1}, word {tags.index('') + 1}"
+            raise UsageError(f"{paths[0]}: {where} has an empty {column} field; write `_` for no tag")
         tagged.append(list(zip(sentence.words(), tags, strict=True)))
     if tagged and all(tag == "_" for sentence in tagged for _, tag in sentence):
         raise UsageError(f"{paths[0]}: column {column} is empty (`_`) throughout; choose another with --column")
@@ -79,6 +83,8 @@ def train_parser(
     if options.max_length is not None:
         trees = [tree for tree in trees if len(tree.words()) <= options.max_length]
         report("filter", {"sentences": len(trees), "max_length": options.max_length})
+    if not trees:
+        raise UsageError(f"{train[0]}: there are no trees to learn from" + _too_long(options.max_length))
     binarisation = options.binarisation
     if binarisation.direction == "head":
         binarisation = replace(binarisation, heads=learn_heads(trees))
@@ -98,6 +104,8 @@ def train_parser(
     parser = Parser(grammar, pcfg_weights(grammar), options.cleaning, binarisation, info)
     if dev:
         gold = read_gold_trees(dev, replace(options.cleaning, collapse_unaries=False), faults)
+        if not gold:
+            raise UsageError(f"{dev[0]}: there are no trees to score on")
         info["dev"] = score_parser(parser, gold, threads=threads, report=report).summary
         info["dev_fingerprint"] = trees_fingerprint(gold)
         report("dev", info["dev"])
@@ -123,6 +131,8 @@ def train_tagger(
     if options.max_length is not None:
         tagged = [sentence for sentence in tagged if len(sentence) <= options.max_length]
         report("filter", {"sentences": len(tagged), "max_length": options.max_length})
+    if not tagged:
+        raise UsageError(f"{train[0]}: there are no sentences to learn from" + _too_long(options.max_length))
     grammar = tag_grammar(tagged, options.lexicon)
     report(
         "grammar",
@@ -137,6 +147,8 @@ def train_tagger(
     tagger = Tagger(grammar, hmm_weights(grammar), options.column, info)
     if dev:
         gold = read_tagged(dev, options.column, faults)
+        if not gold:
+            raise UsageError(f"{dev[0]}: there are no sentences to score on")
         info["dev"] = score_tagger(tagger, gold, threads=threads, report=report).summary
         info["dev_fingerprint"] = fingerprint(gold)
         report("dev", info["dev"])
@@ -145,8 +157,12 @@ def train_tagger(
 
 
 def trees_fingerprint(trees: Sequence[Tree]) -> str:
-    """The fingerprint of the trees' words and tags."""
-    return fingerprint(list(zip(tree.words(), tree.tags(), strict=True)) for tree in trees)
+    """A short name for the trees: words, tags and structure."""
+    return hashlib.sha256("\n".join(map(str, trees)).encode()).hexdigest()[:16]
+
+
+def _too_long(max_length: int | None) -> str:
+    return "" if max_length is None else f" of at most {max_length} words"
 
 
 def _info(kind: str, options: ParserOptions | TaggerOptions, data: str, sentences: int) -> dict[str, Any]:

@@ -60,6 +60,8 @@ def open_bytes(path: str) -> BinaryIO:
     """The file's bytes, unpacked where its name ends in .gz; standard input for `-`."""
     try:
         if path == STDIN:
+            if sys.stdin is None:
+                raise UsageError("standard input is closed; name a file")
             return sys.stdin.buffer
         if path.endswith(".gz"):
             return io.BufferedReader(gzip.open(path, "rb"))
@@ -94,6 +96,8 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
 def open_output(path: str | None) -> Iterator[TextIO]:
     """A UTF-8 stream with LF line ends, to a file (gzip by its name); standard output for None or `-`."""
     if path is None or path == STDIN:
+        if sys.stdout is None:
+            raise UsageError("standard output is closed; use --out")
         stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)
         try:
             yield stream

@@ -1,0 +1,128 @@
+"""What only a process of its own shows: signals, pipes, streams of bytes, and the status it ends with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import DOG, Samples
+
+COMMAND = (sys.executable, "-c", "from lveg.cli import main; main()")
+
+
+def start(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+    """`lveg ARGUMENTS`, with pipes where nothing else is said."""
+    for name in ("stdin", "stdout", "stderr"):
+        options.setdefault(name, subprocess.PIPE)
+    return subprocess.Popen([*COMMAND, *map(str, arguments)], **options)
+
+
+def run_process(*arguments: object, stdin: bytes = b"", **options: Any) -> tuple[int, bytes, bytes]:
+    """Status, output and errors of `lveg ARGUMENTS`."""
+    process = start(*arguments, **options)
+    out, err = process.communicate(stdin, timeout=120)
+    return process.returncode, out, err
+
+
+def stop(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
+    """Status and errors after a Ctrl-C."""
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+def test_bytes_in_any_locale(samples: Samples) -> None:
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    status, out, err = run_process("parse", samples.parser, stdin="caf\u00e9 \u65e5 .\n".encode(), env=environment)
+    assert (status, err) == (0, b"")
+    assert "caf\u00e9".encode() in out
+    assert "\u65e5".encode() in out
+
+
+def test_status_and_line_for_bad_bytes(samples: Samples) -> None:
+    status, _, err = run_process("parse", samples.parser, stdin=b"fine\n\xff\n")
+    assert (status, err) == (2, b"lveg: -:2: byte 0xff at column 1 is not UTF-8\n")
+
+
+def test_a_reader_that_goes_away_is_no_error(samples: Samples, tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text(f"{DOG}\n" * 2000)
+    process = start("parse", samples.parser, text, stdin=subprocess.DEVNULL)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline().startswith(b"(TOP")
+    process.stdout.close()
+    assert process.wait(timeout=60) == 1
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_one_line(samples: Samples) -> None:
+    expected = (2, b"lveg: the output cannot be written: No space left on device\n")
+    with open("/dev/full", "wb") as full:
+        for arguments in (("parse", samples.parser), ("info", samples.parser)):
+            status, _, err = run_process(*arguments, stdin=DOG.encode(), stdout=full)
+            assert (status, err) == expected
+    status, _, err = run_process("parse", samples.parser, "--out", "/dev/full", stdin=DOG.encode())
+    assert (status, err) == expected
+
+
+def test_each_line_is_answered_before_the_next_is_written(samples: Samples) -> None:
+    process = start("parse", samples.parser, "--threads", 1)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for _ in range(3):
+        process.stdin.write(f"{DOG}\n".encode())
+        process.stdin.flush()
+        assert process.stdout.readline().startswith(b"(TOP")
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def test_ctrl_c_while_waiting_for_input(samples: Samples) -> None:
+    process = start("parse", samples.parser, "--threads", 1)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{DOG}\n".encode())
+    process.stdin.flush()
+    process.stdout.readline()
+    assert stop(process) == (130, b"lveg: stopped\n")
+
+
+def test_ctrl_c_while_parsing(samples: Samples, tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text(f"{DOG}\n" * 50_000)
+    process = start("parse", samples.parser, text, "--threads", 2, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    time.sleep(2)
+    assert stop(process) == (130, b"lveg: stopped\n")
+
+
+def test_ctrl_c_while_training_leaves_no_file(samples: Samples, tmp_path: Path) -> None:
+    dev = tmp_path / "dev.mrg"
+    dev.write_text(samples.train_trees.read_text() * 20)
+    out = tmp_path / "models" / "m"
+    out.parent.mkdir()
+    out.write_text("old")
+    process = start("train", "parser", samples.train_trees, "--dev", dev, "--out", out, "--threads", 2)
+    assert process.stderr is not None
+    while not process.stderr.readline().startswith(b"grammar"):
+        assert process.poll() is None
+    status, err = stop(process)
+    assert (status, err) == (130, b"lveg: stopped\n")
+    assert os.listdir(out.parent) == ["m"]
+    assert out.read_text() == "old"
+
+
+def test_plain_progress_where_there_is_no_terminal(samples: Samples, tmp_path: Path) -> None:
+    status, out, err = run_process("train", "tagger", samples.train_tags, "--out", tmp_path / "m")
+    assert (status, out) == (0, b"")
+    assert b"\x1b" not in err
+    assert b"\r" not in err

@@ -1,0 +1,98 @@
+"""`lveg tag`: one column changes, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lveg.treebank.conllu import read_conllu
+
+from .conftest import DOG, Samples
+
+ODD = (
+    "# sent_id = odd 1\r\n#text\n1-2\tdu\t_\tX\t_\t_\t_\t_\t_\t_\n1\tde\t_\tX\tx\tA=B\t0\troot\t_\tSpaceAfter=No\n"
+    "2\tle\u2009 \t_\t_\t_\t_\t_\t_\t_\t_\r\n2.1\t_\t_\tX\t_\t_\t_\t_\t_\t_\n\n1\t_\t_\tX\t_\t_\t_\t_\t_\t_\n"
+)
+
+
+def without_column(text: bytes, column: int) -> list[bytes]:
+    """The lines of CoNLL-U with the column of its word lines blanked."""
+    lines = []
+    for line in text.split(b"\n"):
+        fields = line.split(b"\t")
+        if fields[0].isdigit():
+            fields[column] = b""
+        lines.append(b"\t".join(fields))
+    return lines
+
+
+@pytest.mark.parametrize(("column", "place"), [("upos", 3), ("xpos", 4)])
+@pytest.mark.parametrize("decoder", ["posterior", "viterbi"])
+def test_conllu_changes_only_the_asked_column(run, samples: Samples, column: str, place: int, decoder: str) -> None:
+    if column == "xpos":
+        assert run("train", "tagger", samples.train_tags, "--column", "xpos", "--out", "x.lveg").status == 0
+    model = samples.tagger if column == "upos" else "x.lveg"
+    Path("odd.conllu").write_bytes(ODD.encode())
+    for source in (samples.dev_tags, Path("odd.conllu")):
+        outcome = run("tag", model, source, "--out", "out.conllu", "--decoder", decoder, "--quiet")
+        assert (outcome.status, outcome.err) == (0, "")
+        before, after = source.read_bytes(), Path("out.conllu").read_bytes()
+        assert before != after
+        assert without_column(before, place) == without_column(after, place)
+
+
+def test_ranges_and_empty_nodes_keep_their_tags(run, samples: Samples) -> None:
+    out = run("tag", samples.tagger, "--input-format", "conllu", stdin=ODD.encode()).out
+    assert [line.split("\t")[3] == "X" for line in out.split("\n") if line[:3] in ("1-2", "2.1")] == [True, True]
+
+
+def test_threads_change_nothing(run, samples: Samples) -> None:
+    one, two = (run("tag", samples.tagger, samples.dev_tags, "--threads", n) for n in (1, 2))
+    assert one == two
+    assert one.out
+
+
+def test_formats_agree(run, samples: Samples) -> None:
+    text = f"{DOG}\n\n{DOG}\n".encode()
+    rows = [line.split("\t") for line in run("tag", samples.tagger, stdin=text).out.splitlines()]
+    assert [row[0] for row in rows if len(row) == 3] == DOG.split() * 2
+    assert all(0 <= float(row[2]) <= 1 for row in rows if len(row) == 3)
+    tags = [row[1] for row in rows if len(row) == 3]
+    answers = list(map(json.loads, run("tag", samples.tagger, "--format", "jsonl", stdin=text).out.splitlines()))
+    assert [answer["words"] for answer in answers] == [DOG.split(), [], DOG.split()]
+    assert [tag for answer in answers for tag in answer["tags"]] == tags
+    Path("a.conllu").write_text(run("tag", samples.tagger, "--format", "conllu", stdin=text).out)
+    assert [tag for sentence in read_conllu("a.conllu") for tag in sentence.column("upos")] == tags
+
+
+def test_words_from_json_cannot_break_a_line(run, samples: Samples) -> None:
+    given = b'["a\\tb", "c\\nd", "e\\rf", "New York"]'
+    for format, count in (("tsv", 3), ("conllu", 10)):
+        out = run("tag", samples.tagger, "--input-format", "jsonl", "--format", format, stdin=given).out
+        assert [line.count("\t") for line in out.split("\n")] == [count - 1] * 4 + [0, 0]
+
+
+def test_odd_words(run, samples: Samples) -> None:
+    out = run("tag", samples.tagger, stdin="( -LRB- \u2009\u65e5 ".encode() + b"x" * 20_000).out
+    assert [line.split("\t")[0] for line in out.splitlines()[:4]] == ["(", "-LRB-", "\u2009\u65e5", "x" * 20_000]
+
+
+def test_skip_bad_goes_on_and_counts(run, samples: Samples) -> None:
+    good = "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
+    Path("a.conllu").write_text(good + "1\ta\n\n" + good)
+    assert "a.conllu:3: expected 10 columns" in run("tag", samples.tagger, "a.conllu", "--threads", 2).refusal()
+    outcome = run("tag", samples.tagger, "a.conllu", "--skip-bad")
+    assert outcome.status == 0
+    assert outcome.out.count("\n\n") == 2
+    assert outcome.err.endswith("lveg: skipped 1 in all\n")
+
+
+def test_refusals(run, samples: Samples) -> None:
+    Path("a.conllu").write_text(ODD)
+    assert "is a parser; use `lveg parse`" in run("tag", samples.parser, "a.conllu").refusal()
+    assert "nowhere.conllu: cannot be opened" in run("tag", samples.tagger, "nowhere.conllu").refusal()
+    assert "choose another --out" in run("tag", samples.tagger, "a.conllu", "--out", "a.conllu").refusal()
+    assert Path("a.conllu").read_bytes() == ODD.encode()
+    assert run("tag", samples.tagger, "--decoder", "mbr").status == 2

@@ -1,0 +1,124 @@
+"""`lveg train`: models from files, and refusals before the work, not after it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import Samples
+
+
+def test_events_are_told_and_logged(run, samples: Samples) -> None:
+    outcome = run(
+        "train", "parser", samples.train_trees, "--dev", samples.dev_trees, "--out", "m", "--log", "log.jsonl"
+    )
+    assert (outcome.status, outcome.out) == (0, "")
+    assert [line.split(":")[0] for line in outcome.err.splitlines()] == ["read", "grammar", "dev", "done"]
+    events = list(map(json.loads, Path("log.jsonl").read_text().splitlines()))
+    assert [event["event"] for event in events] == ["read", "grammar", "dev", "done"]
+    assert events[0]["sentences"] == 400
+    assert events[2]["sentences"] == 40
+    assert Path("m").stat().st_size > 1000
+
+
+def test_quiet_says_nothing(run, samples: Samples) -> None:
+    assert run("train", "tagger", samples.train_tags, "--out", "m", "--quiet") == (0, "", "")
+
+
+def test_seed_and_threads_do_not_change_a_pcfg_otherwise(run, samples: Samples) -> None:
+    for name, threads in (("a", 1), ("b", 2)):
+        run("train", "parser", samples.train_trees, "--dev", samples.dev_trees, "--out", name, "--threads", threads)
+    assert Path("a").read_bytes() == Path("b").read_bytes()
+
+
+def test_files_directories_and_gzip_are_one_treebank(run, samples: Samples) -> None:
+    lines = samples.train_trees.read_bytes().splitlines(keepends=True)
+    Path("folder").mkdir()
+    Path("folder/1.mrg").write_bytes(b"".join(lines[:150]))
+    Path("folder/2.mrg.gz").write_bytes(gzip.compress(b"".join(lines[150:])))
+    run("train", "parser", "folder", "--out", "a")
+    run("train", "parser", "folder/1.mrg", "folder/2.mrg.gz", "--out", "b")
+    run("train", "parser", samples.train_trees, "--out", "c")
+    run("train", "parser", "-", "--out", "d", stdin=samples.train_trees.read_bytes())
+    assert len({Path(name).read_bytes() for name in "abcd"}) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--unknown", "english"),
+        ("--unknown", "single"),
+        ("--unknown-threshold", "5", "--smooth", "0"),
+        ("--binarise", "left", "--horizontal", "1"),
+        ("--binarise", "head", "--vertical", "2"),
+        ("--max-length", "8"),
+        ("--keep-functions", "--keep-traces", "--keep-unaries", "--seed", "3"),
+        ("--model", "pcfg", "--empty", "X .*"),
+    ],
+    ids=" ".join,
+)
+def test_options_make_models_that_work(run, samples: Samples, options: tuple[str, ...]) -> None:
+    assert run("train", "parser", samples.train_trees, "--out", "m", *options, "-q").status == 0
+    scores = json.loads(run("evaluate", samples.dev_trees, "--model", "m", "--json").out)
+    assert (scores["sentences"], scores["skipped"]) == (40, 0)
+    assert scores["f1"] > 40
+
+
+def test_skip_bad_goes_on_and_counts(run, samples: Samples) -> None:
+    Path("a.mrg").write_text("((S (A a)))\n((S (A a))\n((S (A b)))\n)\n((S () (A c)))\n(S (A d))\n")
+    refusal = run("train", "parser", "a.mrg", "--out", "m").refusal()
+    assert refusal == "lveg: a.mrg:2: tree 2 has 1 unclosed bracket\n"
+    assert not Path("m").exists()
+    outcome = run("train", "parser", "a.mrg", "--out", "m", "--skip-bad")
+    assert outcome.status == 0
+    assert "read: sentences 3, words 3" in outcome.err
+    assert outcome.err.endswith("lveg: skipped 3 in all\n")
+    assert outcome.err.count("lveg: skipped a.mrg:") == 3
+
+
+@pytest.mark.parametrize("what", ["parser", "tagger"])
+class TestRefusals:
+    def test_input(self, run, samples: Samples, what: str) -> None:
+        Path("empty").mkdir()
+        Path("nothing").write_text("")
+        Path("text").write_text("The dog .\n")
+        Path("latin").write_bytes(b"\xe9\n")
+        good = samples.train_trees if what == "parser" else samples.train_tags
+        assert "nowhere: cannot be opened: No such file" in run("train", what, "nowhere", "--out", "m").refusal()
+        assert "empty: the directory holds no files" in run("train", what, "empty", "--out", "m").refusal()
+        assert "lveg: text:1: " in run("train", what, "text", "--out", "m").refusal()
+        assert "latin:1: byte 0xe9 at column 1 is not UTF-8" in run("train", what, "latin", "--out", "m").refusal()
+        assert "to learn from" in run("train", what, "nothing", "--out", "m", "-q").refusal()
+        assert "to learn from" in run("train", what, good, "--out", "m", "-q", "--max-length", 1).refusal()
+        assert not Path("m").exists()
+
+    def test_what_would_fail_at_the_end_fails_at_the_start(self, run, samples: Samples, what: str) -> None:
+        good = samples.train_trees if what == "parser" else samples.train_tags
+        Path("own.copy").write_bytes(good.read_bytes())
+        assert "there is no directory nowhere" in run("train", what, good, "--out", "nowhere/m").refusal()
+        assert "it is a directory" in run("train", what, good, "--out", ".").refusal()
+        assert "nowhere: cannot be opened" in run("train", what, good, "--out", "m", "--dev", "nowhere").refusal()
+        assert "cannot be written" in run("train", what, good, "--out", "m", "--log", "nowhere/log").refusal()
+        assert "choose another --out" in run("train", what, "own.copy", "--out", "own.copy").refusal()
+        assert Path("own.copy").read_bytes() == good.read_bytes()
+
+    def test_usage(self, run, samples: Samples, what: str) -> None:
+        for options in ((), ("--out", "m", "--model", "none"), ("--out", "m", "--unknown", "none")):
+            outcome = run("train", what, samples.train_trees, *options)
+            assert outcome.status == 2
+            assert "Traceback" not in outcome.err
+
+
+def test_a_pattern_that_is_none(run, samples: Samples) -> None:
+    assert (
+        "not a regular expression"
+        in run("train", "parser", samples.train_trees, "--out", "m", "--empty", "(").refusal()
+    )
+
+
+def test_an_empty_column(run, samples: Samples) -> None:
+    Path("a.conllu").write_text("1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n")
+    assert "column xpos is empty" in run("train", "tagger", "a.conllu", "--out", "m", "--column", "xpos").refusal()
