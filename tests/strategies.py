@@ -12,17 +12,13 @@ _CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="() \t
 
 def words() -> st.SearchStrategy[str]:
     """Words that can stand in a bracketed tree as they are."""
-    awkward = st.sampled_from(
-        ["*", "0", "*0*", "-LRB-", "_", "1\\/2", "#", "¤\u2009", "a\u200ab", "a\x85b", "|"]
-    )
+    awkward = st.sampled_from(["*", "0", "*0*", "-LRB-", "_", "1\\/2", "#", "¤\u2009", "a\u200ab", "a\x85b", "|"])
     return st.text(_CHARACTERS, min_size=1, max_size=6) | awkward
 
 
 def labels() -> st.SearchStrategy[str]:
     """Labels of phrases and tags, some with function tags."""
-    known = st.sampled_from(
-        ["S", "NP", "VP", "NP-SBJ-1", "NP=2", "ADVP|PRT", "-LRB-", "-NONE-", "sn.e-SUJ", "TOP"]
-    )
+    known = st.sampled_from(["S", "NP", "VP", "NP-SBJ-1", "NP=2", "ADVP|PRT", "-LRB-", "-NONE-", "sn.e-SUJ", "TOP"])
     return known | st.text(_CHARACTERS, min_size=1, max_size=4)
 
 
@@ -42,9 +38,7 @@ def trees(max_leaves: int = 12) -> st.SearchStrategy[Tree]:
 
 
 def _fields() -> st.SearchStrategy[str]:
-    return st.text(
-        st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n"), min_size=1, max_size=5
-    )
+    return st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n"), min_size=1, max_size=5)
 
 
 @st.composite
@@ -55,9 +49,7 @@ def conllu_sentences(draw: st.DrawFn) -> str:
         form, upos, misc = draw(_fields()), draw(_fields()), draw(_fields())
         return f"{identifier}\t{form}\t_\t{upos}\t_\t_\t0\t_\t_\t{misc}\n"
 
-    comments = draw(
-        st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n")), max_size=2)
-    )
+    comments = draw(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n")), max_size=2))
     parts = [f"#{comment}\n" for comment in comments]
     n_words = draw(st.integers(1, 6))
     covered = 0

@@ -1,4 +1,4 @@
-"""What must hold on real treebanks: the level of the plain treebank grammar and of the HMM, and forests that hold the gold.
+"""What must hold on real treebanks: the level of the treebank grammar and of the HMM, and forests with the gold.
 
 The figures are bounds from the project's plan, not what was measured; benchmarks/ prints what is.
 """

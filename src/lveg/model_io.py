@@ -64,6 +64,17 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
 
 def save_model(model: Model, path: str) -> None:
     """Write the model to a temporary file beside `path`, sync it and rename it: the file is whole or not there."""
+    text, tensors = _encode(model)
+    write_whole(path, save(tensors, {_KEY: f"{_digest(text, tensors)}\n{text}"}))
+
+
+def model_fingerprint(model: Model) -> str:
+    """A short name for the model: two models with the same name are the same in every number and setting."""
+    return _digest(*_encode(model))[:16]
+
+
+def _encode(model: Model) -> tuple[str, dict[str, Any]]:
+    """(the header as JSON, the arrays) of a model."""
     grammar = model.grammar
     header = _Header(
         format=FORMAT,
@@ -92,8 +103,7 @@ def save_model(model: Model, path: str) -> None:
         "count": grammar.count,
         "weight": np.ascontiguousarray(model.weight),
     }
-    text = msgspec.json.encode(header, order="deterministic").decode()
-    write_whole(path, save(tensors, {_KEY: f"{_digest(text, tensors)}\n{text}"}))
+    return msgspec.json.encode(header, order="deterministic").decode(), tensors
 
 
 def write_whole(path: str, data: bytes) -> None:

@@ -48,7 +48,7 @@ def test_bytes_in_any_locale(samples: Samples) -> None:
 
 def test_status_and_line_for_bad_bytes(samples: Samples) -> None:
     status, _, err = run_process("parse", samples.parser, stdin=b"fine\n\xff\n")
-    assert (status, err) == (2, b"lveg: -:2: byte 0xff at column 1 is not UTF-8\n")
+    assert (status, err) == (2, b"lveg: <stdin>:2: byte 0xff at column 1 is not UTF-8\n")
 
 
 def test_a_reader_that_goes_away_is_no_error(samples: Samples, tmp_path: Path) -> None:
@@ -126,3 +126,17 @@ def test_plain_progress_where_there_is_no_terminal(samples: Samples, tmp_path: P
     assert (status, out) == (0, b"")
     assert b"\x1b" not in err
     assert b"\r" not in err
+
+
+def test_interrupt_during_a_kernel_with_one_thread_ends_cleanly(samples: Samples) -> None:
+    """Kernels run outside the main thread, where an interrupt would meet numba's own Python code."""
+    process = start("parse", samples.parser, "--threads", 1)
+    assert process.stdin is not None
+    process.stdin.write(b"the dog saw a cat .\n" + b"the " * 399 + b"\n")
+    process.stdin.flush()
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith(b"(TOP")  # the short sentence is answered: the long one is under way
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.endswith(b"lveg: stopped\n")

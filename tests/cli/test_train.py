@@ -16,7 +16,8 @@ def test_events_are_told_and_logged(run, samples: Samples) -> None:
         "train", "parser", samples.train_trees, "--dev", samples.dev_trees, "--out", "m", "--log", "log.jsonl"
     )
     assert (outcome.status, outcome.out) == (0, "")
-    assert [line.split(":")[0] for line in outcome.err.splitlines()] == ["read", "grammar", "dev", "done"]
+    assert [line.split(":")[0] for line in outcome.err.splitlines()[:-1]] == ["read", "grammar", "dev", "done"]
+    assert outcome.err.splitlines()[-1].startswith("wrote m (")
     events = list(map(json.loads, Path("log.jsonl").read_text().splitlines()))
     assert [event["event"] for event in events] == ["read", "grammar", "dev", "done"]
     assert events[0]["sentences"] == 400

@@ -309,9 +309,7 @@ def evalb_trees() -> tuple[list[Tree], list[Tree]]:
 
 
 @needs_evalb
-@pytest.mark.parametrize(
-    ("prm", "printed"), [("COLLINS.prm", "evalb.collins.txt"), ("new.prm", "evalb.new.txt")]
-)
+@pytest.mark.parametrize(("prm", "printed"), [("COLLINS.prm", "evalb.collins.txt"), ("new.prm", "evalb.new.txt")])
 def test_evalb_prints_the_same(evalb_trees: tuple[list[Tree], list[Tree]], prm: str, printed: str) -> None:
     """EVALB 2013: `evalb -p COLLINS.prm gold.mrg system.mrg`, 1,260 pairs, every line."""
     params = read_params(EVALB / prm)

@@ -82,9 +82,7 @@ def test_undefined_accuracies() -> None:
 
 
 def test_sides_must_agree() -> None:
-    with pytest.raises(
-        UsageError, match="sentence 2: the sides differ in length: 2 words, 2 gold tags, 1 sys"
-    ):
+    with pytest.raises(UsageError, match="sentence 2: the sides differ in length: 2 words, 2 gold tags, 1 sys"):
         score_tags(WORDS, GOLD, [SYSTEM[0], ["N"], ["N"]])
     with pytest.raises(UsageError, match="sentence 3: no system tags"):
         score_tags(WORDS, GOLD, SYSTEM[:2])

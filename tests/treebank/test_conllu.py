@@ -121,15 +121,11 @@ def test_every_end_of_file_round_trips(tmp_path: Path, cut: int, line_end: str) 
     assert sentences[1].column("misc")[-1] == "_"
     # Another sentence behind it gets the blank line that was missing.
     again = read(tmp_path, written([*sentences, sentences[0]]))
-    assert [sentence.words() for sentence in again] == [
-        sentence.words() for sentence in [*sentences, sentences[0]]
-    ]
+    assert [sentence.words() for sentence in again] == [sentence.words() for sentence in [*sentences, sentences[0]]]
 
 
 @given(st.lists(conllu_sentences(), min_size=1, max_size=3), st.booleans(), st.integers(0, 2))
-def test_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, blocks: list[str], windows: bool, cut: int
-) -> None:
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, blocks: list[str], windows: bool, cut: int) -> None:
     text = "".join(blocks)
     text = text[: len(text) - cut]
     if windows:
@@ -209,9 +205,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"), [fault[1:] for fault in FAULTS], ids=[fault[0] for fault in FAULTS]
-)
+@pytest.mark.parametrize(("text", "message"), [fault[1:] for fault in FAULTS], ids=[fault[0] for fault in FAULTS])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_faults(tmp_path: Path, text: str, message: str, line_end: str) -> None:
     with pytest.raises(TreebankError) as caught:

@@ -95,7 +95,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"(A a)\n(B\nb)\n")))
     assert [str(tree) for tree in read_trees("-")] == ["(A a)", "(B b)"]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"(A a)\n(B\nb\n")))
-    with pytest.raises(TreebankError, match=r"^-:2: tree 2 has 1 unclosed bracket at the end of the file$"):
+    with pytest.raises(TreebankError, match=r"^<stdin>:2: tree 2 has 1 unclosed bracket at the end of the file$"):
         list(read_trees("-"))
 
 
@@ -165,11 +165,7 @@ BROKEN = [
 ]
 
 
-@given(
-    st.lists(
-        trees().map(lambda tree: str(tree) if tree.label == "" else f"( {tree})") | st.sampled_from(BROKEN)
-    )
-)
+@given(st.lists(trees().map(lambda tree: str(tree) if tree.label == "" else f"( {tree})") | st.sampled_from(BROKEN)))
 def test_skipping_loses_no_good_tree(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     found, messages = skimmed(tmp_path_factory.mktemp("skip"), "\n".join(lines))
     n_faults = sum(line in BROKEN for line in lines)

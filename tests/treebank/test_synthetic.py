@@ -136,9 +136,7 @@ class OnlyRandom(random.Random):
         raise AssertionError("only random() keeps its sequence from one Python to the next")
 
 
-def test_the_seed_decides_and_only_random_is_called(
-    english: SampleGrammar, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_seed_decides_and_only_random_is_called(english: SampleGrammar, monkeypatch: pytest.MonkeyPatch) -> None:
     first = [str(tree) for tree in sample_trees(english, 20, seed=5)]
     monkeypatch.setattr(random, "Random", OnlyRandom)
     assert [str(tree) for tree in sample_trees(english, 20, seed=5)] == first
@@ -189,9 +187,7 @@ def test_conllu_has_ten_columns() -> None:
 
 
 @pytest.mark.parametrize("part", DEMO)
-@pytest.mark.parametrize(
-    ("format", "suffix"), [(SampleFormat.brackets, "mrg"), (SampleFormat.conllu, "conllu")]
-)
+@pytest.mark.parametrize(("format", "suffix"), [(SampleFormat.brackets, "mrg"), (SampleFormat.conllu, "conllu")])
 def test_the_shipped_treebank_is_what_the_command_writes(
     part: str, format: SampleFormat, suffix: str, tmp_path: Path
 ) -> None:

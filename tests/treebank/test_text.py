@@ -74,9 +74,7 @@ def test_text_keeps_lines_aligned(tmp_path: Path) -> None:
 @given(st.lists(st.lists(words() | st.sampled_from(["(", ")"]), max_size=5), max_size=4))
 def test_text_round_trip(tmp_path_factory: pytest.TempPathFactory, sentences: list[list[str]]) -> None:
     text = "".join(" ".join(sentence) + "\n" for sentence in sentences)
-    path = make(
-        tmp_path_factory.getbasetemp(), "drawn.txt", text if text[:1] != "\ufeff" else "\ufeff" + text
-    )
+    path = make(tmp_path_factory.getbasetemp(), "drawn.txt", text if text[:1] != "\ufeff" else "\ufeff" + text)
     assert [found.words for found in read_sentences(path)] == sentences
 
 
@@ -89,7 +87,7 @@ def test_standard_input_is_text_unless_told(monkeypatch: pytest.MonkeyPatch) -> 
     give("(NN a)\n")
     assert [found.words for found in read_sentences("-", "brackets")] == [["a"]]
     give('["a"]\n[\n')
-    with pytest.raises(TreebankError, match=r"^-:2: not JSON"):
+    with pytest.raises(TreebankError, match=r"^<stdin>:2: not JSON"):
         list(read_sentences("-", "jsonl"))
 
 

@@ -129,6 +129,7 @@ def _evaluate_brackets(
     from lveg.evaluation.signature import signature
     from lveg.learning.train import trees_fingerprint
     from lveg.model import Parser
+    from lveg.model_io import model_fingerprint
 
     params = read_params(str(params_path)) if params_path else COLLINS
     settings: dict[str, Any] = {"params": params_path.name if params_path else "COLLINS.prm"}
@@ -141,7 +142,7 @@ def _evaluate_brackets(
             raise UsageError(f"{gold_path}: a gold tree has no words")
         with console_report(quiet=quiet or as_json) as report:
             scores = score_parser(model, gold, decoder or "max-rule", params, thread_count(threads), report).sentences
-        settings |= {"model": model.grammar.fingerprint, "decoder": decoder or "max-rule"}
+        settings |= {"model": model_fingerprint(model), "decoder": decoder or "max-rule"}
     else:
         gold = _trees(gold_path, cleaning, allow_empty=True)
         scores = _pair_scores(gold, gold_path, system_path, cleaning, params)
@@ -262,6 +263,7 @@ def _evaluate_tags(
     from lveg.grammar.grammar import fingerprint
     from lveg.learning.train import read_tagged
     from lveg.model import Tagger
+    from lveg.model_io import model_fingerprint
 
     settings: dict[str, Any] = {"column": column}
     known = {word for path in train for s in read_tagged([str(path)], column) for word, _ in s} if train else None
@@ -276,7 +278,7 @@ def _evaluate_tags(
         system = [tagging.tags for tagging in result.taggings]
         known = set(model.grammar.lexicon.words) if known is None else known
         settings |= {
-            "model": model.grammar.fingerprint,
+            "model": model_fingerprint(model),
             "decoder": decoder or "posterior",
             "column": model.column,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -114,6 +115,7 @@ def parse(
             raise UsageError(f"{input}: sentence {number}: {error}{hint}") from None
 
     items = enumerate(sentences, start=1)
+    fallbacks: Counter[str] = Counter()
     with (
         open_output(str(out) if out else None) as stream,
         console_report(quiet=quiet or out is None) as report,
@@ -127,7 +129,11 @@ def parse(
                     stream.write("\n")
             if out is None:
                 stream.flush()
+            fallbacks.update([result.fallback] if result.fallback else [])
             report("progress", {"what": "parsing", "done": done, "total": None})
+    if fallbacks and not quiet:
+        told = ", ".join(f"{count} {name}" for name, count in sorted(fallbacks.items()))
+        typer.echo(f"lveg: sentences that needed a fallback: {told}; --format jsonl says which", err=True)
     announce_faults(faults.messages)
 
 
@@ -159,6 +165,6 @@ def json_line(sentence: Any, result: Parse, kbest: int) -> str:
         for candidate in result.trees
     ]
     line: dict[str, Any] = {} if sentence.id is None else {"id": sentence.id}
-    line |= {"words": result.words, "log_sentence": result.log_sentence, "fallback": result.fallback}
+    line |= {"words": sentence.words, "log_sentence": result.log_sentence, "fallback": result.fallback}
     line |= {"trees": trees} if kbest > 1 else trees[0]
     return msgspec.json.encode(line).decode()

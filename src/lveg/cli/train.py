@@ -114,8 +114,9 @@ def train_parser_command(
         parser = train_parser(
             list(map(str, train)), list(map(str, dev or [])), options, thread_count(threads), faults, report
         )
-    announce_faults(faults.messages)
     save_model(parser, str(out))
+    _announce(out, quiet)
+    announce_faults(faults.messages)
 
 
 @app.command("tagger")
@@ -162,8 +163,9 @@ def train_tagger_command(
         tagger = train_tagger(
             list(map(str, train)), list(map(str, dev or [])), options, thread_count(threads), faults, report
         )
-    announce_faults(faults.messages)
     save_model(tagger, str(out))
+    _announce(out, quiet)
+    announce_faults(faults.messages)
 
 
 def _check_there(paths: list[Path]) -> None:
@@ -177,3 +179,8 @@ def _check_there(paths: list[Path]) -> None:
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
+
+
+def _announce(out: Path, quiet: bool) -> None:
+    if not quiet and out.is_file():
+        typer.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)

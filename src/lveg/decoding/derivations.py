@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lveg.decoding.marginals import Span, constituents, tag_posteriors
+from lveg.decoding.marginals import Span, chain_labels, constituents, tag_posteriors
 from lveg.errors import UsageError
 from lveg.families.pcfg import Posterior
 from lveg.forest.forest import Forest
@@ -21,6 +21,7 @@ from lveg.trees import Tree
 DECODERS = ("max-rule", "viterbi", "mbr")
 
 _F1_TURNS = 8
+_TAG_SHARE = 1e-6  # of a matched tag against a matched constituent: only to choose between equals
 
 
 def decode(
@@ -68,19 +69,23 @@ def oracle_tree(grammar: Grammar, forest: Forest, gold: Tree) -> Tree:
 def f1_scores(
     grammar: Grammar, forest: Forest, share: dict[Span, float], tag_share: Floats, penalty: float | None
 ) -> Floats:
-    """Edge scores whose sum is the matched constituents and tags less a penalty for each constituent proposed.
+    """Edge scores whose sum is the matched constituents less a penalty for each proposed, and the matched tags.
 
     share, tag_share: how much a constituent, or the tag of a word, counts as matched. None finds the penalty whose
-    best derivation has the highest F1 of matched constituents: half that F1 (Dinkelbach 1967), raised in turns.
+    best derivation has the highest F1 of matched constituents: half that F1 (Dinkelbach 1967), raised in turns;
+    tags then only decide between equals.
     """
     matched = np.zeros(forest.n_edges)
     proposed = np.zeros(forest.n_edges)
     starts, ends = forest.node_start.tolist(), forest.node_end.tolist()
     for edge, (rule, node) in enumerate(zip(forest.edge_rule.tolist(), forest.edge_head.tolist(), strict=True)):
         if 0 <= rule < grammar.root_start and grammar.symbols[grammar.rule_lhs[rule]].kind == PHRASE:
-            inner = grammar.paths[rule - grammar.unary_start] if rule >= grammar.unary_start else ()
-            labels = (grammar.symbols[grammar.rule_lhs[rule]].label, *inner)
-            matched[edge] = sum(share.get((label, starts[node], ends[node]), 0.0) for label in labels)
+            labels = {grammar.symbols[grammar.rule_lhs[rule]].label}
+            if rule >= grammar.unary_start:  # the chain's other labels, but the last, which its own edge counts
+                child = grammar.symbols[grammar.rule_left[rule]]
+                labels |= chain_labels(grammar, rule)
+                labels -= {child.label} if child.kind == PHRASE else set()
+            matched[edge] = sum(share.get((label, starts[node], ends[node]), 0.0) for label in sorted(labels))
             proposed[edge] = len(labels)
     lexical = np.flatnonzero(forest.edge_rule >= grammar.lexical_start)
     tags = np.zeros(forest.n_edges)
@@ -88,6 +93,7 @@ def f1_scores(
     tags[lexical] = tag_share[forest.node_start[forest.edge_head[lexical]], tag_ids]
     if penalty is not None:
         return matched - penalty * proposed + tags
+    tags *= _TAG_SHARE
     expected = sum(share.values())
     f1 = 0.6
     for _ in range(_F1_TURNS):

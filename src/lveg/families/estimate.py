@@ -27,14 +27,16 @@ def pcfg_weights(grammar: Grammar) -> Floats:
     with_unary = by_symbol(unary, grammar.rule_lhs)
     branching = by_symbol(binary, grammar.rule_lhs)
     below_unary = by_symbol(unary, grammar.rule_left)
-    plain = np.maximum(branching - below_unary, 0.0) + _STAY_PRIOR
-    stay = plain / (with_unary + plain)
+    plain = np.where(branching > 0, np.maximum(branching - below_unary, 0.0) + _STAY_PRIOR, 0.0)
+    stay = plain / np.maximum(with_unary + plain, 1e-300)
     stay[grammar.n_nonterminals :] = 1.0
 
     weight = np.zeros(grammar.n_rules)
     lhs, left = grammar.rule_lhs, grammar.rule_left
     weight[binary] = stay[lhs[binary]] * count[binary] / branching[lhs[binary]]
-    weight[unary] = (1.0 - stay[lhs[unary]]) * count[unary] / with_unary[lhs[unary]] / stay[left[unary]]
+    weight[unary] = (
+        (1.0 - stay[lhs[unary]]) * count[unary] / with_unary[lhs[unary]] / np.maximum(stay[left[unary]], 1e-300)
+    )
     weight[root] = count[root] / count[root].sum()
     weight[lexical] = count[lexical] / by_symbol(lexical, lhs)[lhs[lexical]]
     return weight

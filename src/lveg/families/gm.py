@@ -30,8 +30,8 @@ class Gradient:
 class Gm:
     """Parameters: rule r has components [ptr[r], ptr[r + 1]).
 
-    log_weight: (C,). mean: (3, C, dim), for the slots left-hand side, left child and right child; slots that a rule lacks are 0
-    and stay so. log_std: (3, C, 1) for spherical, (3, C, dim) for diagonal covariances.
+    log_weight: (C,). mean: (3, C, dim), for the slots left-hand side, left child and right child; slots that a rule
+    lacks are 0 and stay so. log_std: (3, C, 1) for spherical, (3, C, dim) for diagonal covariances.
     """
 
     ptr: Ints
@@ -57,9 +57,7 @@ class Gm:
 
     def plan(self, forest: Forest) -> Plan:
         """What inference over the forest needs, whatever the parameters."""
-        return kernels.make_plan(
-            self.ptr, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right
-        )
+        return kernels.make_plan(self.ptr, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right)
 
     def log_z(self, forest: Forest, plan: Plan | None = None) -> float:
         """Log of the summed weight of all derivations and subtypes."""
@@ -91,9 +89,7 @@ class Gm:
     def _no_gradient(self) -> Gradient:
         return Gradient(np.empty(0), np.empty((0, 0, 0)), np.empty((0, 0, 0)))
 
-    def _run(
-        self, forest: Forest, plan: Plan | None, sign: float, edge: Floats, node: Floats, into: Gradient
-    ) -> float:
+    def _run(self, forest: Forest, plan: Plan | None, sign: float, edge: Floats, node: Floats, into: Gradient) -> float:
         return kernels.run(
             self.plan(forest) if plan is None else plan,
             self.components,
@@ -122,7 +118,8 @@ def start(
 ) -> Gm:
     """A grammar to start learning from: weights alpha × P(rule), means uniform within ± spread, unit deviations.
 
-    alpha None makes a rule's total weight about P(rule): an overlap of two Gaussians at the start is about (4 pi)^(-dim/2).
+    alpha None makes a rule's total weight about P(rule): an overlap of two Gaussians at the start is about (4
+    pi)^(-dim/2).
     """
     if covariance not in COVARIANCES:
         raise GrammarError(f"covariance {covariance!r} is not one of {', '.join(COVARIANCES)}")

@@ -76,7 +76,9 @@ def intersect(grammar: Grammar, forest: Forest, constraints: Constraints) -> For
     is_lexical = rule >= grammar.lexical_start
     is_inner = rule < grammar.root_start
     is_part = grammar.is_part[np.maximum(lhs, 0)] == 1
-    banned = is_inner & ((table == CLOSED) | ((table == NO_PHRASE) & ~is_part) | ((table == ONLY_PHRASE) & is_part))
+    # A unary rule may make a part of what is a constituent.
+    banned = is_inner & ((table == CLOSED) | ((table == NO_PHRASE) & ~is_part))
+    banned |= (rule < grammar.unary_start) & (table == ONLY_PHRASE) & is_part
     banned |= is_lexical & (given >= 0) & (lhs - grammar.n_nonterminals != given)
     return build_forest(grammar, forest.n_words, np.ascontiguousarray(items[:, ~banned]))
 
@@ -112,7 +114,7 @@ def derivation_rules(grammar: Grammar, derivation: Derivation, words: Sequence[s
 def tree_forest(grammar: Grammar, tree: Tree, scheme: Binarisation) -> Forest:
     """The forest with the one derivation of a cleaned tree."""
     words = tree.words()
-    return build_forest(grammar, len(words), derivation_rules(grammar, binarise(tree, scheme), words))
+    return build_forest(grammar, len(words), derivation_rules(grammar, binarise(tree, scheme), words), may_stay=False)
 
 
 def trees_forest(grammar: Grammar, trees: Iterable[Tree], scheme: Binarisation) -> Forest:

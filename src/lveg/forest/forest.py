@@ -52,10 +52,12 @@ class Forest:
         return head
 
 
-def build_forest(grammar: Grammar, n_words: int, items: Ints) -> Forest:
+def build_forest(grammar: Grammar, n_words: int, items: Ints, may_stay: bool = True) -> Forest:
     """The forest of all derivations that use only the anchored rules.
 
     items: int32 (4, m): rule, start, split, end. The split is the end for rules with fewer than two children.
+    may_stay: whether a symbol that has unary rules over a span may also be used without one, where it can; false for
+    the rules of one derivation, in which a chain may come back to its first symbol.
     """
     n_symbols = len(grammar.symbols)
     starts = (grammar.unary_start, grammar.root_start, grammar.lexical_start)
@@ -64,7 +66,7 @@ def build_forest(grammar: Grammar, n_words: int, items: Ints) -> Forest:
         order = np.argsort(keys, kind="stable")
         keys, items = keys[order], np.ascontiguousarray(items[:, order])
     key, edge_ptr, edge_rule, edge_left, edge_right = assemble(
-        n_words, n_symbols, *starts, grammar.rule_lhs, grammar.rule_left, grammar.rule_right, items, keys
+        n_words, n_symbols, *starts, grammar.rule_lhs, grammar.rule_left, grammar.rule_right, items, keys, may_stay
     )
     rest, symbol = np.divmod(key, n_symbols)
     span, level = np.divmod(rest, 2)

@@ -63,12 +63,13 @@ def assemble(
     rule_right: Any,
     items: Any,
     keys: Any,
+    may_stay: bool,
 ) -> tuple[Any, Any, Any, Any, Any]:
     """(node_key, edge_ptr, edge_rule, edge_left, edge_right) of the derivations that the anchored rules allow.
 
-    items: int32 (4, m), rule, start, split and end of each, sorted by `keys`. Nodes come children first,
-    ROOT last; edges are grouped by head. What no derivation of the whole sentence uses is left out; no node
-    is left where there is none.
+    items: int32 (4, m), rule, start, split and end of each, sorted by `keys`. Nodes come children first, ROOT last;
+    edges are grouped by head. may_stay: whether a symbol that could take a unary may also do without. What no
+    derivation of the whole sentence uses is left out; no node is left where there is none.
     """
     m = items.shape[1]
     # Nodes, and for each span its first node.
@@ -86,10 +87,13 @@ def assemble(
     for span in range(first.shape[0] - 1):
         first[span + 1] += first[span]
 
-    # Upwards: children of edges, and which nodes have a derivation. One slot more a node, for a stay edge.
+    # Upwards: children of edges, and which nodes have a derivation. A node after the unary step whose unary rules all
+    # lost their children stands for the one before it.
     left = np.full(m, -1, np.int32)
     right = np.full(m, -1, np.int32)
     stay = np.full(n_nodes, -1, np.int32)
+    same = np.arange(n_nodes + 1)
+    same[n_nodes] = -1  # for node -1
     derives = np.zeros(n_nodes, np.bool_)
     for node in range(n_nodes):
         for index in range(edge_ptr[node], edge_ptr[node + 1]):
@@ -98,12 +102,12 @@ def assemble(
                 derives[node] = True
                 continue
             if rule < unary_start:
-                left[index] = find_node(node_keys, first, n, n_symbols, start, split, TOP, rule_left[rule])
-                right[index] = find_node(node_keys, first, n, n_symbols, split, end, TOP, rule_right[rule])
+                left[index] = same[find_node(node_keys, first, n, n_symbols, start, split, TOP, rule_left[rule])]
+                right[index] = same[find_node(node_keys, first, n, n_symbols, split, end, TOP, rule_right[rule])]
                 whole = left[index] >= 0 and right[index] >= 0 and derives[left[index]] and derives[right[index]]
             else:
                 level = BOTTOM if rule < root_start else TOP
-                left[index] = find_node(node_keys, first, n, n_symbols, start, end, level, rule_left[rule])
+                left[index] = same[find_node(node_keys, first, n, n_symbols, start, end, level, rule_left[rule])]
                 whole = left[index] >= 0 and derives[left[index]]
             if whole:
                 derives[node] = True
@@ -114,8 +118,10 @@ def assemble(
             start, end = items[1, edge_ptr[node]], items[3, edge_ptr[node]]
             below = find_node(node_keys, first, n, n_symbols, start, end, BOTTOM, rule_lhs[rule])
             if below >= 0 and derives[below]:
-                stay[node] = below
-                derives[node] = True
+                if not derives[node]:
+                    same[node] = below
+                elif may_stay:
+                    stay[node] = below
 
     # Downwards: which of them ROOT reaches.
     reached = np.zeros(n_nodes, np.bool_)

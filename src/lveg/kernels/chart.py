@@ -114,7 +114,9 @@ def prune_chart(
     log_z = 0.0
     while kept.shape[0] < size:  # a second time in the rare case that the guess was too low
         kept = np.empty((size, 4), np.int32)
-        log_z, size = outside(rules, terminals, tag_score, left, right, bottom, tops, scale, extent, p_node, p_edge, kept)
+        log_z, size = outside(
+            rules, terminals, tag_score, left, right, bottom, tops, scale, extent, p_node, p_edge, kept
+        )
     kept = kept[:size][::-1]
     return log_z, kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2].copy(), kept[:, 3].copy()
 
@@ -214,11 +216,12 @@ def inside(
             elif scale[i, j] == DEAD:
                 continue
             top[:] = cell
-            if spans[i, j] != NO_PHRASE and spans[i, j] != CLOSED:
-                if width == 1:
-                    add_unaries(child_ptr, child_lhs, child_weight, tag_score[i], n_symbols, top)
-                else:
-                    add_unaries(child_ptr, child_lhs, child_weight, cell, 0, top)
+            if width == 1:
+                add_unaries(child_ptr, child_lhs, child_weight, tag_score[i], n_symbols, top)
+            else:
+                add_unaries(child_ptr, child_lhs, child_weight, cell, 0, top)
+            if spans[i, j] == NO_PHRASE:
+                close_symbols(is_part, NO_PHRASE, top)
             for a in range(n_symbols):
                 if top[a] > 0.0:
                     bottom[i, j, a] = cell[a]

@@ -1,9 +1,9 @@
 """Gaussian mixture grammars over a forest: exact inside, outside, posteriors and gradients.
 
-Every rule has components; a component has a weight and, for each slot of its rule (left-hand side, left child, right
-child), a Gaussian with diagonal covariance. A node's inside score is a mixture of the left-hand-side Gaussians of the
-rules used there, so it is one coefficient a (rule, component)  [math: gm-inside]. A *query* is a child slot of a rule at a
-node: all edges with the same rule, side and child share it.
+Every rule has components; a component has a weight and, for each slot of its rule (left-hand side, left child,
+right child), a Gaussian with diagonal covariance. A node's inside score is a mixture of the left-hand-side
+Gaussians of the rules used there, so it is one coefficient a (rule, component)  [math: gm-inside]. A *query* is a
+child slot of a rule at a node: all edges with the same rule, side and child share it.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ class Plan(NamedTuple):
     """What inference over one forest needs beside it; no parameter is in it, so it is made once.
 
     Node v holds coefficients [node_ptr[v], node_ptr[v + 1]) for the components in `component`; edge e's begin at
-    edge_place[e]. Queries on node v are [query_ptr[v], query_ptr[v + 1]); query q asks for the `query_slot` Gaussians of rule
-    query_rule, and its answers begin at answer_ptr[q]. edge_left and edge_right are the queries of an edge, or -1.
+    edge_place[e]. Queries on node v are [query_ptr[v], query_ptr[v + 1]); query q asks for the `query_slot`
+    Gaussians of rule query_rule, and its answers begin at answer_ptr[q]. edge_left and edge_right are the queries
+    of an edge, or -1.
     """
 
     node_ptr: Any
@@ -201,7 +202,7 @@ def inside(
     plan: Plan, parameters: Components, edge_ptr: Any, edge_rule: Any, edge_child: Any, edge_other: Any,
     alpha: Any, scale: Any, answer: Any, overlap_ptr: Any, overlap: Any,
 ) -> float:  # fmt: skip
-    """log Z; fills the coefficients of nodes, their scales, the queries' answers and all overlaps  [math: gm-inside]."""
+    """log Z; fills the coefficients of nodes, their scales, the queries' answers and overlaps  [math: gm-inside]."""
     n_nodes = scale.shape[0]
     ptr, weight = parameters.ptr, parameters.weight
     node_ptr, edge_place = plan.node_ptr, plan.edge_place

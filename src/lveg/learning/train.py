@@ -53,7 +53,7 @@ def read_gold_trees(paths: Sequence[str], cleaning: Cleaning, faults: Faults | N
 
 def read_tagged(paths: Sequence[str], column: str, faults: Faults | None = None) -> list[list[tuple[str, str]]]:
     """The (word, tag) sequences of CoNLL-U files."""
-    tagged = []
+    tagged: list[list[tuple[str, str]]] = []
     for sentence in read_conllu(paths, faults):
         tags = sentence.column(column)
         if "" in tags:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from lveg.treebank.source import Faults, as_list, expand, read_lines
+from lveg.treebank.source import Faults, as_list, display_name, expand, read_lines
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The ten columns, named as in the format's description, in lower case."""
@@ -169,7 +169,7 @@ def _read_file(path: str, faults: Faults) -> Iterator[Sentence]:
                 expected = _EXPECTED[last] if last < len(_EXPECTED) else f"{last + 1}\t"
             elif not block.faulty and (what := block.fault_of(line)):
                 block.faulty = True
-                faults.report(f"{path}:{number}: {what}")
+                faults.report(f"{display_name(path)}:{number}: {what}")
         lines.append(line)
     if lines and block.is_sentence(path, number, faults):
         yield Sentence(lines, word_lines, "")
@@ -238,12 +238,16 @@ class _Block:
         if self.faulty:
             return False
         if not self.lines:
-            faults.report(f"{path}:{end}: blank line where a sentence was expected")
+            faults.report(f"{display_name(path)}:{end}: blank line where a sentence was expected")
         elif not self.word_lines:
-            faults.report(f"{path}:{self.start}: a block of lines without a word; a sentence needs at least one")
+            faults.report(
+                f"{display_name(path)}:{self.start}: a block of lines without a word; a sentence needs at least one"
+            )
         elif self.range_end > len(self.word_lines):
             n_words = len(self.word_lines)
-            faults.report(f"{path}:{self.start}: range {self.range_text} does not fit a sentence of {n_words} words")
+            faults.report(
+                f"{display_name(path)}:{self.start}: range {self.range_text} does not fit a sentence of {n_words} words"
+            )
         else:
             return True
         return False

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lveg.errors import TreebankError
-from lveg.treebank.source import Faults, as_list, expand, read_lines
+from lveg.treebank.source import Faults, as_list, display_name, expand, read_lines
 from lveg.trees import EMPTY_TREE, WRAPPERS, Tree
 
 # Only ASCII white space separates: real words hold U+2009 and U+200A.
@@ -58,6 +58,7 @@ class _Reader:
 
     def __init__(self, path: str, faults: Faults, allow_empty: bool) -> None:
         self.path = path
+        self.name = display_name(path)
         self.faults = faults
         self.allow_empty = allow_empty
         self.number = 0  # trees begun
@@ -114,7 +115,7 @@ class _Reader:
     def _fault(self, line: int, what: str) -> None:
         if not self.faulty:
             self.faulty = True
-            self.faults.report(f"{self.path}:{line}: tree {max(self.number, 1)} {what}")
+            self.faults.report(f"{self.name}:{line}: tree {max(self.number, 1)} {what}")
 
     def _line(self, line: int, text: str) -> Iterator[Tree]:
         stack = self.stack

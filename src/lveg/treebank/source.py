@@ -56,6 +56,11 @@ def expand(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     return files
 
 
+def display_name(path: str) -> str:
+    """What messages call a file."""
+    return "<stdin>" if path == STDIN else path
+
+
 def open_bytes(path: str) -> BinaryIO:
     """The file's bytes, unpacked where its name ends in .gz; standard input for `-`."""
     try:
@@ -81,10 +86,11 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
             yield number, raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise TreebankError(
-            f"{path}:{number}: byte {error.object[error.start]:#04x} at column {error.start + 1} is not UTF-8"
+            f"{display_name(path)}:{number}: byte {error.object[error.start]:#04x} at column {error.start + 1} "
+            "is not UTF-8"
         ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise TreebankError(f"{path}:{number + 1}: the gzip file is damaged: {error}") from None
+        raise TreebankError(f"{display_name(path)}:{number + 1}: the gzip file is damaged: {error}") from None
     except IsADirectoryError:
         raise UsageError(f"{path}: is a directory") from None
     finally:

@@ -13,7 +13,7 @@ import msgspec
 from lveg.errors import UsageError
 from lveg.treebank.conllu import Sentence, read_conllu
 from lveg.treebank.penn import read_trees
-from lveg.treebank.source import Faults, expand, read_lines
+from lveg.treebank.source import Faults, display_name, expand, read_lines
 from lveg.trees import Cleaning
 
 InputFormat = Literal["text", "brackets", "conllu", "jsonl"]
@@ -133,7 +133,7 @@ def read_jsonl(path: str, faults: Faults | None = None) -> Iterator[Input]:
         if what is None:
             yield found
         else:
-            faults.report(f"{path}:{number}: {what}")
+            faults.report(f"{display_name(path)}:{number}: {what}")
 
 
 def _fault_of(found: Input) -> str | None:
