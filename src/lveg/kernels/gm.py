@@ -13,17 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two, strict_kernel
+from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
 from lveg.kernels.semiring import edge_scale
 
 LHS, LEFT, RIGHT = 0, 1, 2
 """Slots of a component, as first index of means and variances."""
 
 _LOG2E = 1.4426950408889634
-_LN2_HIGH = 6.93145751953125e-1
-_LN2_LOW = 1.42860682030941723212e-6
+_LN2 = 0.6931471805599453
 _TWO_PI = 6.283185307179586
-_MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer, held in the low bits
 
 
 class Components(NamedTuple):
@@ -132,33 +130,15 @@ def make_plan(ptr: Any, edge_ptr: Any, edge_rule: Any, edge_left: Any, edge_righ
     )  # fmt: skip
 
 
-class Row(NamedTuple):
-    """Room for overlaps of one slot with the Gaussians of a node, and what making them needs."""
-
-    square: Any
-    product: Any
-    rounded: Any
-    rounded_bits: Any
-    power: Any
-    power_bits: Any
-
-
 @kernel
-def make_row(room: int) -> Row:
-    """Room for that many overlaps; the bits are integer views of the floats."""
-    rounded, power = np.empty(room), np.empty(room)
-    return Row(np.empty(room), np.empty(room), rounded, rounded.view(np.int64), power, power.view(np.int64))
-
-
-@strict_kernel
 def overlap_row(
     mean: Any, var: Any, slot_mean: Any, slot_var: Any, slot: int, component: int, count: int,
-    square: Any, product: Any, rounded: Any, rounded_bits: Any, power: Any, power_bits: Any,
+    square: Any, product: Any, power: Any, power_bits: Any,
 ) -> None:  # fmt: skip
     """Fill square[:count] with the overlaps of one slot of a component with `count` Gaussians  [math: overlap].
 
-    mean, var: (dim, room), the Gaussians side by side. All loops are vectorised, which a call of exp is not: the
-    exponential is a polynomial times a power of two, whose bits are had by adding a large number and shifting.
+    mean, var: (dim, room), the Gaussians side by side. power_bits is an integer view of power. All loops are
+    vectorised, which a call of exp is not: the exponential is a polynomial times a power of two put together in bits.
     """
     for l in range(count):  # noqa: E741
         square[l] = 0.0
@@ -171,12 +151,10 @@ def overlap_row(
             square[l] += diff * diff / v
             product[l] *= _TWO_PI * v
     for l in range(count):  # noqa: E741
-        square[l] = max(-0.5 * square[l], -700.0)
-        rounded[l] = square[l] * _LOG2E + _MAGIC
-    for l in range(count):  # noqa: E741
-        power_bits[l] = (rounded_bits[l] + 1023) << 52
-        n = rounded[l] - _MAGIC
-        r = (square[l] - n * _LN2_HIGH) - n * _LN2_LOW
+        x = max(-0.5 * square[l], -700.0)
+        n = np.int32(x * _LOG2E - 0.5)
+        power_bits[l] = (np.int64(n) + 1023) << 52
+        r = x - n * _LN2
         e = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (
             1.0 / 720 + r * (1.0 / 5040 + r * (1.0 / 40320 + r * (1.0 / 362880 + r / 3628800)))))))))  # fmt: skip
         square[l] = e / math.sqrt(product[l])
@@ -214,7 +192,8 @@ def inside(
     for node in range(n_nodes):
         room = max(room, node_ptr[node + 1] - node_ptr[node])
     mean, var = np.empty((dim, room)), np.empty((dim, room))
-    square, product, rounded, rounded_bits, power, power_bits = make_row(room)
+    square, product, power = np.empty(room), np.empty(room), np.empty(room)
+    power_bits = power.view(np.int64)
     for node in range(n_nodes):
         largest = DEAD
         for edge in range(edge_ptr[node], edge_ptr[node + 1]):
@@ -258,10 +237,7 @@ def inside(
             row = overlap_ptr[q]
             for k in range(ptr[rule + 1] - ptr[rule]):
                 c = ptr[rule] + k
-                overlap_row(
-                    mean, var, all_mean, all_var, slot, c, count,
-                    square, product, rounded, rounded_bits, power, power_bits,
-                )  # fmt: skip
+                overlap_row(mean, var, all_mean, all_var, slot, c, count, square, product, power, power_bits)
                 total = 0.0
                 at, to = np.uint64(first), np.uint64(row)
                 for l in range(np.uint64(count)):  # noqa: E741

@@ -22,11 +22,6 @@ def kernel(function: Function) -> Function:
     return cast(Function, compiled)
 
 
-def strict_kernel(function: Function) -> Function:
-    """The same with sums in the order they are written, for code that relies on how numbers round."""
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
 @kernel
 def power_of_two(exponent: int) -> float:
     """2 ** exponent, and 0 where that is below the smallest normal number."""
