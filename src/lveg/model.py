@@ -12,6 +12,7 @@ import numpy as np
 from lveg.chart.coarse import MAX_WORDS, CoarseParser, TagLattice
 from lveg.decoding.derivations import best_derivations, decode, tags_of, tree_of
 from lveg.decoding.marginals import Span, constituents, tag_posteriors
+from lveg.families.gm import Gm
 from lveg.families.pcfg import Pcfg
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints
 from lveg.grammar.binarise import Binarisation
@@ -65,8 +66,9 @@ class Tagging:
 
 @dataclass(frozen=True)
 class Parser:
-    """A constituency parser.
+    """A constituency parser: a treebank grammar, which prunes, and where there is one a finer grammar, which decides.
 
+    weight: the treebank grammar's rule probabilities. gm: a Gaussian mixture grammar over the same rules.
     info: what the model file tells about its making: settings, scores, version, data fingerprint.
     """
 
@@ -75,8 +77,14 @@ class Parser:
     cleaning: Cleaning
     binarisation: Binarisation
     info: dict[str, Any]
+    gm: Gm | None = None
 
     kind = "parser"
+
+    @property
+    def family_name(self) -> str:
+        """What `--model` called it."""
+        return "pcfg" if self.gm is None else "gm"
 
     @cached_property
     def coarse(self) -> CoarseParser:
@@ -84,9 +92,9 @@ class Parser:
         return CoarseParser(self.grammar, self.weight)
 
     @cached_property
-    def family(self) -> Pcfg:
-        """The grammar's weights over forests."""
-        return Pcfg(self.weight)
+    def family(self) -> Pcfg | Gm:
+        """What weighs the derivations of a forest."""
+        return Pcfg(self.weight) if self.gm is None else self.gm
 
     def parse(
         self,
@@ -109,14 +117,17 @@ class Parser:
             return Parse(words, [Candidate(tree, -np.inf, None)], None, parses.fallback)
         family = parses.coarse if parses.fallback == "glue" else self.family
         posterior = family.posterior(forest)
-        log_z = posterior.log_z if parses.log_z is None else parses.log_z
-        log_weight = np.log(posterior.edge_weight)
+        # The treebank grammar's own Z is known before pruning; of others it is that of the forest.
+        log_sentence = parses.log_z if self.gm is None else None
+        log_z = posterior.log_z if log_sentence is None else log_sentence
         trees = [
-            Candidate(tree_of(grammar, forest, edges, words), score, float(log_weight[edges].sum()) - log_z)
+            Candidate(
+                tree_of(grammar, forest, edges, words), score, family.log_derivation(grammar, forest, edges) - log_z
+            )
             for score, edges in decode(grammar, forest, posterior, decoder, count)
         ]
         shares = constituents(grammar, forest, posterior) if marginals else {}
-        return Parse(words, trees, parses.log_z, parses.fallback, shares)
+        return Parse(words, trees, log_sentence, parses.fallback, shares)
 
     def _flat_tree(self, words: list[str], constraints: Constraints) -> Tree:
         """Every word under its commonest tag, all under the commonest phrase."""
@@ -151,6 +162,7 @@ class Tagger:
     info: dict[str, Any]
 
     kind = "tagger"
+    family_name = "hmm"
 
     @cached_property
     def lattice(self) -> TagLattice:

@@ -20,6 +20,7 @@ from safetensors.numpy import load, save
 
 from lveg._version import __version__
 from lveg.errors import GrammarError, ModelError
+from lveg.families.gm import Gm
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import NONE, Floats, Grammar
 from lveg.grammar.lexicon import Lexicon
@@ -30,13 +31,21 @@ from lveg.trees import Cleaning
 
 FORMAT = 1
 _KEY = "lveg"
+_GM = "gm."
 _TENSORS = {
-    "rule_lhs": np.int32,
-    "rule_left": np.int32,
-    "rule_right": np.int32,
-    "count": np.float64,
-    "weight": np.float64,
+    "rule_lhs": (np.int32, 1),
+    "rule_left": (np.int32, 1),
+    "rule_right": (np.int32, 1),
+    "count": (np.float64, 1),
+    "weight": (np.float64, 1),
 }
+_GM_TENSORS = {
+    "ptr": (np.int32, 1),
+    "log_weight": (np.float64, 1),
+    "mean": (np.float64, 3),
+    "log_std": (np.float64, 3),
+}
+"""Type and number of axes of each array; those of a Gaussian mixture grammar have the prefix `gm.`."""
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
@@ -80,7 +89,7 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
         format=FORMAT,
         version=__version__,
         kind=model.kind,
-        family="pcfg" if isinstance(model, Parser) else "hmm",
+        family=model.family_name,
         symbols=list(grammar.symbols),
         n_nonterminals=grammar.n_nonterminals,
         n_binary=grammar.n_binary,
@@ -103,6 +112,8 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
         "count": grammar.count,
         "weight": np.ascontiguousarray(model.weight),
     }
+    if isinstance(model, Parser) and model.gm is not None:
+        tensors |= {_GM + name: np.ascontiguousarray(getattr(model.gm, name)) for name in _GM_TENSORS}
     return msgspec.json.encode(header, order="deterministic").decode(), tensors
 
 
@@ -164,8 +175,8 @@ def _decode(data: bytes) -> Model:
         tensors = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"is damaged: {error}") from None
-    found = {name: array.dtype.type for name, array in tensors.items()}
-    if found != _TENSORS or any(array.ndim != 1 for array in tensors.values()):
+    found = {name: (array.dtype.type, array.ndim) for name, array in tensors.items()}
+    if found not in (_TENSORS, _TENSORS | {_GM + name: form for name, form in _GM_TENSORS.items()}):
         raise ModelError("is damaged: its arrays are not those of a model")
     if _digest(text, tensors) != digest:
         raise ModelError("is damaged or was altered: its digest does not match")
@@ -227,14 +238,29 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
     _check_lexicon(grammar)
     _check_rules(grammar)
     made = (header.kind, header.family)
-    if made == ("parser", "pcfg") and header.cleaning is not None and header.binarisation is not None:
+    if (
+        made in (("parser", "pcfg"), ("parser", "gm"))
+        and header.cleaning is not None
+        and header.binarisation is not None
+    ):
         _check_pattern(header.cleaning.empty_elements)
-        return Parser(grammar, weight, header.cleaning, header.binarisation, header.info)
+        gm = _gm(grammar, tensors) if header.family == "gm" else None
+        return Parser(grammar, weight, header.cleaning, header.binarisation, header.info, gm)
     if made == ("tagger", "hmm") and header.column in ("upos", "xpos"):
         _check_tag_grammar(grammar)
         _check_probabilities(grammar, weight)
         return Tagger(grammar, weight, header.column, header.info)
     raise ModelError(f"holds a {header.family} {header.kind}, which this version does not know")
+
+
+def _gm(grammar: Grammar, tensors: dict[str, Any]) -> Gm:
+    if _GM + "ptr" not in tensors:
+        raise ModelError("is damaged: it lacks the arrays of a Gaussian mixture grammar")
+    arrays = {name: tensors[_GM + name] for name in _GM_TENSORS}
+    ptr = arrays["ptr"]
+    if ptr.shape != (grammar.n_rules + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
+        raise ModelError("is damaged: there are no components for each rule")
+    return Gm(**arrays)
 
 
 def _check_lexicon(grammar: Grammar) -> None:
@@ -300,11 +326,13 @@ def describe_model(model: Model) -> dict[str, Any]:
     grammar = model.grammar
     return {
         "kind": model.kind,
+        "model": model.family_name,
         "tags": len(grammar.tags),
         "nonterminals": grammar.n_nonterminals,
         "binary_rules": grammar.n_binary,
         "unary_rules": grammar.n_unary,
         "lexical_rules": grammar.n_rules - grammar.lexical_start,
+        **({"components": len(model.gm.log_weight)} if isinstance(model, Parser) and model.gm else {}),
         "known_words": len(grammar.lexicon.words),
         "unknown_scheme": grammar.lexicon.scheme,
         "unknown_classes": len(grammar.lexicon.classes),

@@ -29,6 +29,8 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
     return ChartRules(
         n_nonterminals=n_nonterminals,
         is_part=grammar.is_part,
+        is_left=np.isin(np.arange(n_nonterminals), left[binary]),
+        is_right=np.isin(np.arange(n_nonterminals), right[binary]),
         pair_ptr=pointers(pair_left, n_nonterminals),
         pair_right=pair_right.astype(np.int32),
         inner_ptr=pointers(lhs[inner], n_nonterminals),

@@ -40,6 +40,14 @@ class ParserModel(StrEnum):
     """Kinds of parser."""
 
     pcfg = "pcfg"
+    gm = "gm"
+
+
+class Covariance(StrEnum):
+    """Shapes of Gaussians."""
+
+    spherical = "spherical"
+    diagonal = "diagonal"
 
 
 class TaggerModel(StrEnum):
@@ -61,7 +69,10 @@ def train_parser_command(
     train: Annotated[list[Path], typer.Argument(metavar="TRAIN...", help="Bracketed trees: files, directories, .gz.")],
     out: Out,
     dev: Dev = None,
-    model: Annotated[ParserModel, typer.Option(help="pcfg: the treebank's own grammar.")] = ParserModel.pcfg,
+    model: Annotated[
+        ParserModel,
+        typer.Option(help="pcfg: the treebank's own grammar. gm: Gaussian mixtures over latent subtypes, learned."),
+    ] = ParserModel.pcfg,
     unknown: UnknownOption = Unknown.auto,
     unknown_threshold: Threshold = 2,
     smooth: Annotated[
@@ -74,6 +85,18 @@ def train_parser_command(
     ] = Direction.right,
     horizontal: Annotated[int, typer.Option(min=0, help="Sibling labels that a part of a phrase remembers.")] = 0,
     vertical: Annotated[int, typer.Option(min=1, help="1: a label alone; 2: with its parent's; and so on.")] = 1,
+    covariance: Annotated[
+        Covariance, typer.Option(help="gm: one variance a Gaussian, or one a dimension.")
+    ] = Covariance.spherical,
+    components: Annotated[int, typer.Option(min=1, help="gm: Gaussians a rule.")] = 4,
+    dim: Annotated[int, typer.Option(min=1, help="gm: dimensions of a subtype.")] = 3,
+    epochs: Annotated[int, typer.Option(min=1, help="gm: passes over the data.")] = 15,
+    learning_rate: Annotated[float, typer.Option(min=1e-9, help="gm: Adam's step, less 5 % each epoch.")] = 0.02,
+    l2: Annotated[float, typer.Option(min=0.0, help="gm: how strongly parameters are held to their start.")] = 1.0,
+    batch: Annotated[int, typer.Option(min=1, help="gm: sentences an update.")] = 64,
+    p_min: Annotated[
+        float, typer.Option(min=1e-12, max=0.1, help="gm: training forests leave out what is less probable.")
+    ] = 1e-5,
     max_length: MaxLength = None,
     keep_functions: KeepFunctions = False,
     keep_traces: KeepTraces = False,
@@ -88,24 +111,30 @@ def train_parser_command(
     """Train a constituency parser on bracketed trees.
 
     Function tags, traces and X-over-X unaries are removed first, as the field
-    does; options keep them. With --dev the parser is scored as EVALB does.
+    does; options keep them. With --dev the parser is scored as EVALB does, and
+    of a learned grammar the best epoch is kept. The options marked gm are for
+    --model gm, which trains on sentences of up to 50 words unless --max-length
+    says otherwise.
 
         lveg train parser wsj/train.mrg --dev wsj/dev.mrg --out my.model
     """
     from lveg.cli.console import announce_faults, console_report
     from lveg.grammar.binarise import Binarisation
     from lveg.grammar.lexicon import LexiconOptions
+    from lveg.learning.gm import GmOptions
     from lveg.learning.train import ParserOptions, train_parser
     from lveg.model_io import save_model
     from lveg.treebank.source import Faults
 
+    gm = GmOptions(components, dim, covariance.value, epochs, learning_rate, l2=l2, batch=batch, p_min=p_min)
     options = ParserOptions(
         model=model.value,
         lexicon=LexiconOptions(unknown.value, unknown_threshold, smooth),
         cleaning=cleaning_of(keep_functions, keep_traces, empty, keep_unaries),
         binarisation=Binarisation(binarise.value, horizontal, vertical),
-        max_length=max_length,
+        max_length=max_length if max_length or model is ParserModel.pcfg else 50,
         seed=seed,
+        gm=gm if model is ParserModel.gm else None,
     )
     faults = Faults(skip_bad)
     check_output(out, *train, *(dev or []))

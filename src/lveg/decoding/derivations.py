@@ -36,6 +36,10 @@ def decode(
         return best_derivations(forest, mbr_scores(grammar, forest, posterior), count)
     if decoder not in DECODERS:
         raise UsageError(f"decoder {decoder!r} is not one of {', '.join(DECODERS)}")
+    if decoder == "viterbi" and not posterior.edge_weight.size:
+        raise UsageError(
+            "the single best derivation (viterbi) is not defined with latent subtypes: use max-rule or mbr"
+        )
     values = posterior.edge_weight if decoder == "viterbi" else posterior.edge
     with np.errstate(divide="ignore"):
         scores: Floats = np.log(values)

@@ -9,7 +9,7 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.pcfg import Posterior
-from lveg.forest.forest import Forest
+from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels import gm as kernels
 from lveg.kernels.gm import Components, Plan
@@ -69,6 +69,10 @@ class Gm:
         edge, node = np.empty(forest.n_edges), np.empty(forest.n_nodes)
         log_z = self._run(forest, plan, 0.0, edge, node, self._no_gradient)
         return Posterior(log_z, node, edge, np.empty(0))
+
+    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
+        """The log weight of the derivation with these edges, its subtypes integrated out."""
+        return self.log_z(build_forest(grammar, forest.n_words, anchored_rules(forest, edges), may_stay=False))
 
     def add_gradient(self, forest: Forest, sign: float, into: Gradient, plan: Plan | None = None) -> float:
         """Add sign × the gradient of log Z, with a log standard deviation a dimension; log Z."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lveg.forest.forest import Forest
-from lveg.grammar.grammar import Floats
+from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels import semiring
 from lveg.kernels.assemble import STAY
 
@@ -16,7 +16,7 @@ from lveg.kernels.assemble import STAY
 class Posterior:
     """What a family says of a forest: log Z and the probabilities of nodes and edges given the sentence.
 
-    edge_weight: the weight of each edge alone, for families whose derivations are products of edge weights.
+    edge_weight: the weight of each edge alone; empty for families whose derivations are no products of edge weights.
     """
 
     log_z: float
@@ -53,6 +53,11 @@ class Pcfg:
         value, scale = np.empty(forest.n_nodes), np.empty(forest.n_nodes, np.int64)
         weight = self.edge_weights(forest)
         return semiring.inside(forest.edge_ptr, forest.edge_left, forest.edge_right, weight, value, scale)
+
+    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
+        """The log weight of the derivation with these edges."""
+        rules = forest.edge_rule[edges]
+        return float(np.log(self.weight[rules[rules != STAY]]).sum())
 
     def expected_counts(self, forest: Forest) -> Floats:
         """Expected uses of each rule in a derivation drawn from the forest, (n_rules,)."""

@@ -86,9 +86,10 @@ def build_forest(grammar: Grammar, n_words: int, items: Ints, may_stay: bool = T
     )
 
 
-def anchored_rules(forest: Forest) -> Ints:
-    """The forest's anchored rules, int32 (4, m), from which `build_forest` makes it again."""
-    real = forest.edge_rule >= 0
+def anchored_rules(forest: Forest, edges: Ints | None = None) -> Ints:
+    """The anchored rules of the forest, or of some of its edges, int32 (4, m), as `build_forest` wants them."""
+    chosen = np.arange(forest.n_edges) if edges is None else edges
+    real = chosen[forest.edge_rule[chosen] >= 0]
     head = forest.edge_head[real]
     end = forest.node_end[head]
     left, right = forest.edge_left[real], forest.edge_right[real]

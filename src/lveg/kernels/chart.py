@@ -30,11 +30,14 @@ class ChartRules(NamedTuple):
     left-hand side: those of A are [inner_ptr[A], inner_ptr[A + 1]) in inner_rule, inner_pair and
     inner_weight. Binary rules with a tag as left child are listed by that tag (first_*), those over a
     nonterminal and then a tag by the latter (last_*). Unary rules are sorted, so that unary_ptr groups them
-    by left-hand side; child_* lists them by child, and terminal_* the lexical rules by terminal.
+    by left-hand side; child_* lists them by child, and terminal_* the lexical rules by terminal. is_left and is_right
+    tell which nonterminals are ever a left or a right child: many are never one of them, and need no row there.
     """
 
     n_nonterminals: int
     is_part: Any
+    is_left: Any
+    is_right: Any
     pair_ptr: Any
     pair_right: Any
     inner_ptr: Any
@@ -156,6 +159,7 @@ def inside(
     """Fill the cells, shorter spans first: `bottom` before the unary step, `left` and `right` after it."""
     n, n_symbols = left.shape[0], rules.n_nonterminals
     left_low, left_high, right_low, right_high, right_most = extent
+    is_left, is_right = rules.is_left, rules.is_right
     # Taken out of the tuple once: a tuple's field is fetched, and counted as a reference, at each access.
     is_part, pair_ptr, pair_right = rules.is_part, rules.pair_ptr, rules.pair_right
     inner_ptr, inner_pair, inner_weight = rules.inner_ptr, rules.inner_pair, rules.inner_weight
@@ -184,9 +188,9 @@ def inside(
                 pair_inside[:] = 0.0
                 for b in range(n_symbols):
                     low, high = left_low[i, b], left_high[i, b]
-                    if low > high:
+                    if low > high or pair_ptr[b] == pair_ptr[b + 1]:
                         continue
-                    for k in range(low, high + 1):
+                    for k in range(np.uint32(low), np.uint32(high + 1)):
                         scaled[k] = left[i, b, k] * factor[k]
                     for p in range(pair_ptr[b], pair_ptr[b + 1]):
                         c = pair_right[p]
@@ -226,13 +230,15 @@ def inside(
                 if top[a] > 0.0:
                     bottom[i, j, a] = cell[a]
                     tops[i, j, a] = top[a]
-                    left[i, a, j] = top[a]
-                    right[j, a, i] = top[a]
-                    left_low[i, a] = min(left_low[i, a], j)
-                    left_high[i, a] = max(left_high[i, a], j)
-                    right_low[j, a] = min(right_low[j, a], i)
-                    right_high[j, a] = max(right_high[j, a], i)
-                    right_most[j, a] = max(right_most[j, a], top[a])
+                    if is_left[a]:
+                        left[i, a, j] = top[a]
+                        left_low[i, a] = min(left_low[i, a], j)
+                        left_high[i, a] = max(left_high[i, a], j)
+                    if is_right[a]:
+                        right[j, a, i] = top[a]
+                        right_low[j, a] = min(right_low[j, a], i)
+                        right_high[j, a] = max(right_high[j, a], i)
+                        right_most[j, a] = max(right_most[j, a], top[a])
 
 
 @kernel
@@ -328,12 +334,14 @@ def outside(
     as_left = np.zeros((n, n_symbols, n + 1))
     as_right = np.zeros((n + 1, n_symbols, n + 1))
     tag_outside = np.zeros(tag_score.shape)
+    from_root = np.zeros(n_symbols)
     above = np.zeros(n_symbols)
     below = np.zeros(n_symbols)
     factor = np.zeros(n + 1)
     scaled = np.zeros(n + 1)
     gathered = np.zeros(n + 1)
     left_low, left_high, right_low, right_high, right_most = extent
+    is_left, is_right = rules.is_left, rules.is_right
     pair_ptr, pair_right, weight = rules.pair_ptr, rules.pair_right, rules.weight
     unary_ptr, rule_left, rule_right = rules.unary_ptr, rules.rule_left, rules.rule_right
     inner_ptr, inner_pair, inner_weight, inner_rule = (
@@ -354,7 +362,7 @@ def outside(
         for rule in range(rules.root_start, rules.lexical_start):
             child = rules.rule_left[rule]
             if child < n_symbols:
-                z += rules.weight[rule] * left[0, child, n]
+                z += rules.weight[rule] * tops[0, n, child]
             elif n == 1:
                 z += rules.weight[rule] * tag_score[0, child - n_symbols]
     if z <= 0.0:
@@ -363,8 +371,8 @@ def outside(
     for rule in range(rules.lexical_start - 1, rules.root_start - 1, -1):
         child = rules.rule_left[rule]
         if child < n_symbols:
-            as_left[0, child, n] = rules.weight[rule] / z
-            posterior = as_left[0, child, n] * left[0, child, n]
+            from_root[child] = rules.weight[rule] / z
+            posterior = from_root[child] * tops[0, n, child]
         elif n == 1:
             tag_outside[0, child - n_symbols] = rules.weight[rule] / z
             posterior = tag_outside[0, child - n_symbols] * tag_score[0, child - n_symbols]
@@ -382,7 +390,11 @@ def outside(
             for a in range(n_symbols):
                 above[a] = 0.0
                 if tops[i, j, a] > 0.0:
-                    score = as_left[i, a, j] + as_right[j, a, i]
+                    score = from_root[a] if width == n else 0.0
+                    if is_left[a]:
+                        score += as_left[i, a, j]
+                    if is_right[a]:
+                        score += as_right[j, a, i]
                     if score * tops[i, j, a] >= tiny:
                         above[a] = score
                         alive = True
@@ -529,7 +541,7 @@ def hand_down(
     """
     for b in range(left_low.shape[1]):
         low, high = max(i + 1, left_low[i, b]), min(j - 1, left_high[i, b])
-        if low > high:
+        if low > high or pair_ptr[b] == pair_ptr[b + 1]:
             continue
         most = 0.0
         for k in range(np.uint32(low), np.uint32(high + 1)):

@@ -12,9 +12,11 @@ from lveg._version import __version__
 from lveg.errors import UsageError
 from lveg.evaluation.models import score_parser, score_tagger
 from lveg.families.estimate import hmm_weights, pcfg_weights
+from lveg.families.gm import Gm
 from lveg.grammar.binarise import Binarisation, learn_heads
 from lveg.grammar.grammar import fingerprint, tag_grammar, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
+from lveg.learning.gm import GmOptions, learn
 from lveg.model import Parser, Tagger
 from lveg.report import Report, silent
 from lveg.treebank.conllu import read_conllu
@@ -33,6 +35,7 @@ class ParserOptions:
     binarisation: Binarisation = field(default_factory=Binarisation)
     max_length: int | None = None
     seed: int = 0
+    gm: GmOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,8 @@ def train_parser(
 ) -> Parser:
     """The parser of the training files, with its scores on the development files in `info`."""
     options = options or ParserOptions()
-    if options.model != "pcfg":
-        raise UsageError(f"a parser of model {options.model!r} is not known; there is pcfg")
+    if options.model not in ("pcfg", "gm"):
+        raise UsageError(f"a parser of model {options.model!r} is not known; there are pcfg and gm")
     begun = time.perf_counter()
     trees = read_gold_trees(train, options.cleaning, faults)
     report("read", {"sentences": len(trees), "words": sum(len(tree.words()) for tree in trees)})
@@ -102,12 +105,24 @@ def train_parser(
     )
     info = _info("parser", options, grammar.fingerprint, len(trees))
     parser = Parser(grammar, pcfg_weights(grammar), options.cleaning, binarisation, info)
+    gold: list[Tree] = []
     if dev:
         gold = read_gold_trees(dev, replace(options.cleaning, collapse_unaries=False), faults)
         if not gold:
             raise UsageError(f"{dev[0]}: there are no trees to score on")
-        info["dev"] = score_parser(parser, gold, threads=threads, report=report).summary
         info["dev_fingerprint"] = trees_fingerprint(gold)
+    if options.model == "gm":
+
+        def score(gm: Gm) -> dict[str, Any]:
+            return score_parser(replace(parser, gm=gm), gold, threads=threads, report=report).summary
+
+        settings = options.gm or GmOptions()
+        learned = learn(
+            parser.coarse, binarisation, trees, settings, options.seed, threads, score if gold else None, report
+        )
+        parser = replace(parser, gm=learned)
+    if gold:
+        info["dev"] = score_parser(parser, gold, threads=threads, report=report).summary
         report("dev", info["dev"])
     report("done", {"seconds": round(time.perf_counter() - begun, 2)})
     return parser
