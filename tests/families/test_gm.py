@@ -94,9 +94,8 @@ def test_gradients_equal_central_differences(dim: int, covariance: str) -> None:
     dice = random.Random(3)
     for number, (grammar, weight, forest) in enumerate(small_forests(12)):
         model = random_model(grammar, weight, dim, covariance, number)
-        room = model.zero_gradient()
-        assert model.add_gradient(forest, 1.0, room) == pytest.approx(model.log_z(forest))
-        gradient = model.tie(room)
+        gradient = model.zero_gradient()
+        assert model.add_gradient(forest, 1.0, gradient) == pytest.approx(model.log_z(forest))
         used = sorted({int(rule) for rule in forest.edge_rule if rule >= 0})
         for name in ("log_weight", "mean", "log_std"):
             slope = getattr(gradient, name)
@@ -143,7 +142,7 @@ def test_spherical_is_diagonal_with_tied_variances_and_order_of_components_does_
     for number, (grammar, weight, forest) in enumerate(small_forests(5)):
         model = random_model(grammar, weight, 3, "spherical", number)
         diagonal = Gm(model.ptr, model.log_weight, model.mean, np.repeat(model.log_std, 3, axis=2))
-        assert diagonal.log_z(forest) == model.log_z(forest)
+        assert diagonal.log_z(forest) == pytest.approx(model.log_z(forest), abs=1e-10)
         order = np.arange(model.log_weight.shape[0]).reshape(-1, 2)[:, ::-1].ravel()
         swapped = Gm(model.ptr, model.log_weight[order], model.mean[:, order], model.log_std[:, order])
         assert swapped.log_z(forest) == pytest.approx(model.log_z(forest), abs=1e-10)

@@ -52,8 +52,8 @@ class Gm:
     @cached_property
     def components(self) -> Components:
         """The parameters as the kernels want them."""
-        var = np.exp(2.0 * np.broadcast_to(self.log_std, self.mean.shape))
-        return Components(self.ptr, np.exp(self.log_weight), np.ascontiguousarray(self.mean), var)
+        mean = np.ascontiguousarray(self.mean)
+        return Components(self.ptr, np.exp(self.log_weight), mean, np.exp(2.0 * self.log_std))
 
     def plan(self, forest: Forest) -> Plan:
         """What inference over the forest needs, whatever the parameters."""
@@ -75,19 +75,13 @@ class Gm:
         return self.log_z(build_forest(grammar, forest.n_words, anchored_rules(forest, edges), may_stay=False))
 
     def add_gradient(self, forest: Forest, sign: float, into: Gradient, plan: Plan | None = None) -> float:
-        """Add sign × the gradient of log Z, with a log standard deviation a dimension; log Z."""
+        """Add sign × the gradient of log Z; log Z."""
         empty = np.empty(0)
         return self._run(forest, plan, sign, empty, empty, into)
 
     def zero_gradient(self) -> Gradient:
-        """Room for a gradient, with a log standard deviation a dimension."""
-        return Gradient(np.zeros_like(self.log_weight), np.zeros_like(self.mean), np.zeros_like(self.mean))
-
-    def tie(self, gradient: Gradient) -> Gradient:
-        """The gradient in the shapes of the parameters: spherical deviations get the sum over dimensions."""
-        if self.log_std.shape == self.mean.shape:
-            return gradient
-        return Gradient(gradient.log_weight, gradient.mean, gradient.log_std.sum(axis=2, keepdims=True))
+        """Room for a gradient."""
+        return Gradient(np.zeros_like(self.log_weight), np.zeros_like(self.mean), np.zeros_like(self.log_std))
 
     @cached_property
     def _no_gradient(self) -> Gradient:

@@ -27,7 +27,8 @@ _TWO_PI = 6.283185307179586
 class Components(NamedTuple):
     """Parameters: rule r has components [ptr[r], ptr[r + 1]).
 
-    weight (C,) is linear; mean and var are (3, C, dim), by slot; slots that a rule lacks are not read.
+    weight (C,) is linear; mean is (3, C, dim), by slot, and var the same or (3, C, 1); slots that a rule lacks are not
+    read.
     """
 
     ptr: Any
@@ -131,25 +132,53 @@ def make_plan(ptr: Any, edge_ptr: Any, edge_rule: Any, edge_left: Any, edge_righ
 
 
 @kernel
-def overlap_row(
-    mean: Any, var: Any, slot_mean: Any, slot_var: Any, slot: int, component: int, count: int,
-    square: Any, product: Any, power: Any, power_bits: Any,
+def distance_row(
+    mean: Any, var: Any, slot_mean: Any, slot_var: Any, slot: int, component: int, count: int, first: int,
+    square: Any, product: Any,
 ) -> None:  # fmt: skip
-    """Fill square[:count] with the overlaps of one slot of a component with `count` Gaussians  [math: overlap].
+    """Fill [first, first + count) with what the overlaps of one slot of a component with `count` Gaussians need.
 
-    mean, var: (dim, room), the Gaussians side by side. power_bits is an integer view of power. All loops are
-    vectorised, which a call of exp is not: the exponential is a polynomial times a power of two put together in bits.
+    square: the squared distance over the summed variances. product: that of the variances times 2 pi. mean: (dim,
+    room), the Gaussians side by side; var: the same, or (1, room) where all dimensions share one variance.
     """
-    for l in range(count):  # noqa: E741
-        square[l] = 0.0
-        product[l] = 1.0
-    for d in range(mean.shape[0]):
+    dim = mean.shape[0]
+    at = np.uint64(first)
+    if var.shape[0] < dim:
+        own_var = slot_var[slot, component, 0]
+        for l in range(np.uint64(count)):  # noqa: E741
+            square[at + l] = 0.0
+        for d in range(dim):
+            own_mean = slot_mean[slot, component, d]
+            for l in range(np.uint64(count)):  # noqa: E741
+                diff = mean[d, l] - own_mean
+                square[at + l] += diff * diff
+        for l in range(np.uint64(count)):  # noqa: E741
+            v = var[0, l] + own_var
+            square[at + l] /= v
+            product[at + l] = _TWO_PI * v
+        for _ in range(dim - 1):
+            for l in range(np.uint64(count)):  # noqa: E741
+                product[at + l] *= _TWO_PI * (var[0, l] + own_var)
+        return
+    for l in range(np.uint64(count)):  # noqa: E741
+        square[at + l] = 0.0
+        product[at + l] = 1.0
+    for d in range(dim):
         own_mean, own_var = slot_mean[slot, component, d], slot_var[slot, component, d]
-        for l in range(count):  # noqa: E741
+        for l in range(np.uint64(count)):  # noqa: E741
             v = var[d, l] + own_var
             diff = mean[d, l] - own_mean
-            square[l] += diff * diff / v
-            product[l] *= _TWO_PI * v
+            square[at + l] += diff * diff / v
+            product[at + l] *= _TWO_PI * v
+
+
+@kernel
+def overlaps_of(square: Any, product: Any, power: Any, power_bits: Any, count: int) -> None:
+    """Turn square[:count], with its products, into overlaps  [math: overlap].
+
+    The loops are vectorised, which a call of exp is not: the exponential is a polynomial times a power of two put
+    together in power_bits, an integer view of power.
+    """
     for l in range(count):  # noqa: E741
         x = max(-0.5 * square[l], -700.0)
         n = np.int32(x * _LOG2E - 0.5)
@@ -171,6 +200,7 @@ def gather(plan: Plan, parameters: Components, node: int, mean: Any, var: Any) -
         c = component[first + l]
         for d in range(all_mean.shape[2]):
             mean[d, l] = all_mean[LHS, c, d]
+        for d in range(all_var.shape[2]):
             var[d, l] = all_var[LHS, c, d]
     return int(last - first)
 
@@ -191,7 +221,10 @@ def inside(
     room = 1
     for node in range(n_nodes):
         room = max(room, node_ptr[node + 1] - node_ptr[node])
-    mean, var = np.empty((dim, room)), np.empty((dim, room))
+    mean, var = np.empty((dim, room)), np.empty((all_var.shape[2], room))
+    room = 1
+    for node in range(n_nodes):
+        room = max(room, overlap_ptr[query_ptr[node + 1]] - overlap_ptr[query_ptr[node]])
     square, product, power = np.empty(room), np.empty(room), np.empty(room)
     power_bits = power.view(np.int64)
     for node in range(n_nodes):
@@ -231,20 +264,26 @@ def inside(
             for place in range(first, last):
                 alpha[place] *= down
             scale[node] = largest + exponent
+        begin, end = overlap_ptr[query_ptr[node]], overlap_ptr[query_ptr[node + 1]]
+        if begin == end:
+            continue
+        # All overlaps of a node at once, so that the loops are long.
         count = gather(plan, parameters, node, mean, var)
+        row = 0
         for q in range(query_ptr[node], query_ptr[node + 1]):
-            rule, slot = query_rule[q], query_slot[q]
-            row = overlap_ptr[q]
-            for k in range(ptr[rule + 1] - ptr[rule]):
-                c = ptr[rule] + k
-                overlap_row(mean, var, all_mean, all_var, slot, c, count, square, product, power, power_bits)
-                total = 0.0
-                at, to = np.uint64(first), np.uint64(row)
-                for l in range(np.uint64(count)):  # noqa: E741
-                    total += alpha[at + l] * square[l]
-                    overlap[to + l] = square[l]
-                answer[answer_ptr[q] + k] = total
+            rule = query_rule[q]
+            for c in range(ptr[rule], ptr[rule + 1]):
+                distance_row(mean, var, all_mean, all_var, query_slot[q], c, count, row, square, product)
                 row += count
+        overlaps_of(square, product, power, power_bits, row)
+        overlap[begin:end] = square[:row]
+        at, to = np.uint64(first), np.uint64(0)
+        for place in range(answer_ptr[query_ptr[node]], answer_ptr[query_ptr[node + 1]]):
+            total = 0.0
+            for l in range(np.uint64(count)):  # noqa: E741
+                total += alpha[at + l] * square[to + l]
+            answer[place] = total
+            to += np.uint64(count)
     root = n_nodes - 1
     if n_nodes == 0 or scale[root] == DEAD:
         return -math.inf
@@ -331,8 +370,9 @@ def add_gradient(
     room = 1
     for node in range(n_nodes):
         room = max(room, node_ptr[node + 1] - node_ptr[node])
-    mean, var = np.empty((dim, room)), np.empty((dim, room))
-    to_mean, to_std = np.zeros((dim, room)), np.zeros((dim, room))
+    n_var = all_var.shape[2]
+    mean, var = np.empty((dim, room)), np.empty((n_var, room))
+    to_mean, to_std, inverse = np.zeros((dim, room)), np.zeros((n_var, room)), np.empty(room)
     share = np.empty(room)
     for node in range(n_nodes):
         if scale[node] == DEAD:
@@ -354,10 +394,8 @@ def add_gradient(
         if query_ptr[node] == query_ptr[node + 1]:
             continue
         count = gather(plan, parameters, node, mean, var)
-        for d in range(dim):
-            for l in range(count):  # noqa: E741
-                to_mean[d, l] = 0.0
-                to_std[d, l] = 0.0
+        to_mean[:, :count] = 0.0
+        to_std[:, :count] = 0.0
         for q in range(query_ptr[node], query_ptr[node + 1]):
             rule, slot, row = query_rule[q], query_slot[q], overlap_ptr[q]
             for k in range(ptr[rule + 1] - ptr[rule]):
@@ -368,23 +406,30 @@ def add_gradient(
                     for l in range(np.uint64(count)):  # noqa: E741
                         share[l] = factor * alpha[at + l] * overlap[to + l]
                     for d in range(dim):
-                        slot_mean, slot_var = all_mean[slot, c, d], all_var[slot, c, d]
+                        of = d if n_var == dim else 0
+                        slot_mean, slot_var = all_mean[slot, c, d], all_var[slot, c, of]
+                        if d == of:
+                            for l in range(count):  # noqa: E741
+                                inverse[l] = 1.0 / (var[of, l] + slot_var)
                         own_mean, own_std = 0.0, 0.0
                         for l in range(count):  # noqa: E741
-                            inverse = 1.0 / (var[d, l] + slot_var)
-                            pull = (mean[d, l] - slot_mean) * inverse
+                            pull = (mean[d, l] - slot_mean) * inverse[l]
                             own_mean += share[l] * pull
-                            to_mean[d, l] -= share[l] * pull
-                            stretch = share[l] * (pull * pull - inverse)
-                            own_std += stretch
-                            to_std[d, l] += stretch
+                            own_std += share[l] * (pull * pull - inverse[l])
+                        # Loops of one store each: with more, too many arrays might overlap for a vectoriser's taste.
+                        for l in range(count):  # noqa: E741
+                            to_mean[d, l] -= share[l] * (mean[d, l] - slot_mean) * inverse[l]
+                        for l in range(count):  # noqa: E741
+                            pull = (mean[d, l] - slot_mean) * inverse[l]
+                            to_std[of, l] += share[l] * (pull * pull - inverse[l])
                         grad_mean[slot, c, d] += own_mean
-                        grad_std[slot, c, d] += slot_var * own_std
+                        grad_std[slot, c, of] += slot_var * own_std
                 row += count
         for l in range(count):  # noqa: E741
             c = component[first + l]
             for d in range(dim):
                 grad_mean[LHS, c, d] += to_mean[d, l]
+            for d in range(n_var):
                 grad_std[LHS, c, d] += var[d, l] * to_std[d, l]
 
 

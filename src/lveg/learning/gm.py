@@ -131,7 +131,7 @@ def batch_gradient(model: Gm, examples: Sequence[Example], pool: ThreadPoolExecu
             for into, add in zip(_arrays(total), _arrays(gradient), strict=True):
                 into += add
     assert total is not None
-    return loss, model.tie(total)
+    return loss, total
 
 
 def _arrays(parameters: Gm | Gradient) -> tuple[Floats, Floats, Floats]:
