@@ -19,7 +19,7 @@ demo: $(READY)
 	$(BIN)/lveg demo
 
 test: $(DEV)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 check: $(DEV)
 	$(BIN)/ruff check src tests benchmarks

@@ -6,9 +6,8 @@ two constituents come in with a small weight. The result says which of these it 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,9 +17,10 @@ from lveg.families.pcfg import Pcfg
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints, tree_forest, union
 from lveg.forest.forest import Forest, build_forest
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
+from lveg.grammar.grammar import NONE, Floats, Grammar, Ints, RuleRow, assemble_grammar
 from lveg.grammar.symbols import PART, PHRASE, Symbol
-from lveg.kernels.chart import ChartRules, prune_chart
+from lveg.kernels.chart import prune_chart
+from lveg.kernels.chart_rules import ChartRules
 from lveg.kernels.lattice import lattice_items
 from lveg.trees import Tree
 
@@ -177,7 +177,7 @@ def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[G
     roots = {(NONE, x, NONE) for x in whole}
     lexical = {(tag, terminal, NONE) for tag in tags for terminal in terminals}
     wanted = set(terminals)
-    rows: list[tuple[int, int, int, int, tuple[str, ...], float]] = []
+    rows: list[RuleRow] = []
     kinds = ("binary", "unary", "root", "lexical")
     for number, (kind, glue) in enumerate(zip(kinds, (binary, unary, roots, lexical), strict=True)):
         part = grammar.kind_slice(kind)
@@ -191,18 +191,5 @@ def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[G
         rows += [(number, *row) for row in old]
         rows += [(number, *key, (), _GLUE) for key in glue if key not in known]
     rows.sort()
-    counts = Counter(row[0] for row in rows)
-    relaxed = replace(
-        grammar,
-        symbols=symbols,
-        n_nonterminals=n_old + shift,
-        rule_lhs=np.array([row[1] for row in rows], dtype=np.int32),
-        rule_left=np.array([row[2] for row in rows], dtype=np.int32),
-        rule_right=np.array([row[3] for row in rows], dtype=np.int32),
-        n_binary=counts[0],
-        n_unary=counts[1],
-        n_root=counts[2],
-        paths=tuple(row[4] for row in rows if row[0] == 1),
-        count=np.zeros(len(rows)),
-    )
-    return relaxed, np.array([row[5] for row in rows])
+    relaxed = assemble_grammar(symbols, n_old + shift, rows, grammar.lexicon, grammar.fingerprint)
+    return relaxed, relaxed.count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.chart import ChartRules
+from lveg.kernels.chart_rules import ChartRules
 
 
 def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:

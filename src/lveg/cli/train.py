@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +27,10 @@ from lveg.cli.options import (
     cleaning_of,
     thread_count,
 )
+
+if TYPE_CHECKING:
+    from lveg.learning.train import ParserOptions, TaggerOptions
+    from lveg.model import Model
 
 app = typer.Typer(help="Train a parser or a tagger on your treebank.", no_args_is_help=True)
 
@@ -118,13 +123,10 @@ def train_parser_command(
 
         lveg train parser wsj/train.mrg --dev wsj/dev.mrg --out my.model
     """
-    from lveg.cli.console import announce_faults, console_report
     from lveg.grammar.binarise import Binarisation
     from lveg.grammar.lexicon import LexiconOptions
     from lveg.learning.gm import GmOptions
     from lveg.learning.train import ParserOptions, train_parser
-    from lveg.model_io import save_model
-    from lveg.treebank.source import Faults
 
     gm = GmOptions(components, dim, covariance.value, epochs, learning_rate, l2=l2, batch=batch, p_min=p_min)
     options = ParserOptions(
@@ -136,16 +138,7 @@ def train_parser_command(
         seed=seed,
         gm=gm if model is ParserModel.gm else None,
     )
-    faults = Faults(skip_bad)
-    check_output(out, *train, *(dev or []))
-    _check_there(dev or [])
-    with console_report(_text(log), quiet) as report:
-        parser = train_parser(
-            list(map(str, train)), list(map(str, dev or [])), options, thread_count(threads), faults, report
-        )
-    save_model(parser, str(out))
-    _announce(out, quiet)
-    announce_faults(faults.messages)
+    _train(train_parser, train, dev, options, out, skip_bad, threads, log, quiet)
 
 
 @app.command("tagger")
@@ -172,11 +165,8 @@ def train_tagger_command(
 
     lveg train tagger en-train.conllu --dev en-dev.conllu --out en.model
     """
-    from lveg.cli.console import announce_faults, console_report
     from lveg.grammar.lexicon import LexiconOptions
     from lveg.learning.train import TaggerOptions, train_tagger
-    from lveg.model_io import save_model
-    from lveg.treebank.source import Faults
 
     options = TaggerOptions(
         model=model.value,
@@ -185,16 +175,7 @@ def train_tagger_command(
         max_length=max_length,
         seed=seed,
     )
-    faults = Faults(skip_bad)
-    check_output(out, *train, *(dev or []))
-    _check_there(dev or [])
-    with console_report(_text(log), quiet) as report:
-        tagger = train_tagger(
-            list(map(str, train)), list(map(str, dev or [])), options, thread_count(threads), faults, report
-        )
-    save_model(tagger, str(out))
-    _announce(out, quiet)
-    announce_faults(faults.messages)
+    _train(train_tagger, train, dev, options, out, skip_bad, threads, log, quiet)
 
 
 def _check_there(paths: list[Path]) -> None:
@@ -206,8 +187,32 @@ def _check_there(paths: list[Path]) -> None:
             raise UsageError(f"{path}: cannot be opened: No such file or directory")
 
 
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)
+def _train(
+    learn: Callable[..., Model],
+    train: list[Path],
+    dev: list[Path] | None,
+    options: ParserOptions | TaggerOptions,
+    out: Path,
+    skip_bad: bool,
+    threads: int | None,
+    log: Path | None,
+    quiet: bool,
+) -> None:
+    """Check the files, learn, save, and tell."""
+    from lveg.cli.console import announce_faults, console_report
+    from lveg.model_io import save_model
+    from lveg.treebank.source import Faults
+
+    faults = Faults(skip_bad)
+    check_output(out, *train, *(dev or []))
+    _check_there(dev or [])
+    with console_report(None if log is None else str(log), quiet) as report:
+        model = learn(
+            [str(p) for p in train], [str(p) for p in dev or []], options, thread_count(threads), faults, report
+        )
+    save_model(model, str(out))
+    _announce(out, quiet)
+    announce_faults(faults.messages)
 
 
 def _announce(out: Path, quiet: bool) -> None:

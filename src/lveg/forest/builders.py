@@ -12,7 +12,7 @@ from lveg.errors import GrammarError
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.binarise import Binarisation, Derivation, binarise
 from lveg.grammar.grammar import NONE, Grammar, Ints
-from lveg.kernels.chart import CLOSED, FREE, NO_PHRASE, ONLY_PHRASE
+from lveg.kernels.chart_rules import CLOSED, FREE, NO_PHRASE, ONLY_PHRASE
 from lveg.trees import Tree
 
 
@@ -29,7 +29,7 @@ class Constraints:
     tags: tuple[str | None, ...] | None = None
 
     def span_table(self, n_words: int) -> npt.NDArray[np.uint8]:
-        """What each span may be, (n + 1, n + 1), in the words of kernels.chart."""
+        """What each span may be, (n + 1, n + 1), in the words of kernels.chart_rules."""
         table = np.full((n_words + 1, n_words + 1), FREE, dtype=np.uint8)
         for start, end in (*self.constituents, *self.not_constituents):
             if not 0 <= start < end <= n_words:

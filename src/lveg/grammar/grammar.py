@@ -183,16 +183,27 @@ def build_grammar(
     def kind_of(key: RuleKey) -> int:
         return 2 if key[0] is None else int(key[2] is None)
 
-    rows: list[tuple[int, int, int, int, tuple[str, ...], float]] = sorted(
+    rows: list[RuleRow] = sorted(
         (kind_of(key), ids[key[0]], ids[key[1]], ids[key[2]], key[3], count) for key, count in rule_counts.items()
     )
-    kinds = Counter(row[0] for row in rows)
     rows += sorted(
         (3, ids[Symbol(TAG, tag)], terminal, NONE, (), count) for (tag, terminal), count in lexical_counts.items()
     )
+    return assemble_grammar(symbols, len(symbols) - len(tags), rows, lexicon, fingerprint(tagged))
+
+
+RuleRow = tuple[int, int, int, int, tuple[str, ...], float]
+"""(kind, lhs, left, right, path, count) of a rule; kinds are 0 binary, 1 unary, 2 root and 3 lexical."""
+
+
+def assemble_grammar(
+    symbols: tuple[Symbol, ...], n_nonterminals: int, rows: list[RuleRow], lexicon: Lexicon, fingerprint: str
+) -> Grammar:
+    """The grammar of sorted rule rows."""
+    kinds = Counter(row[0] for row in rows)
     return Grammar(
         symbols=symbols,
-        n_nonterminals=len(symbols) - len(tags),
+        n_nonterminals=n_nonterminals,
         rule_lhs=np.array([row[1] for row in rows], dtype=np.int32),
         rule_left=np.array([row[2] for row in rows], dtype=np.int32),
         rule_right=np.array([row[3] for row in rows], dtype=np.int32),
@@ -202,7 +213,7 @@ def build_grammar(
         paths=tuple(row[4] for row in rows if row[0] == 1),
         count=np.array([row[5] for row in rows], dtype=np.float64),
         lexicon=lexicon,
-        fingerprint=fingerprint(tagged),
+        fingerprint=fingerprint,
     )
 
 

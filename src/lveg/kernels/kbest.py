@@ -11,6 +11,17 @@ from lveg.kernels.jit import kernel
 
 
 @kernel
+def first_score(edge: int, edge_left: Any, edge_right: Any, score: Any, best: Any) -> float:
+    """The score of an edge over the best derivations of its children."""
+    total: float = score[edge]
+    if edge_left[edge] >= 0:
+        total += best[edge_left[edge]]
+    if edge_right[edge] >= 0:
+        total += best[edge_right[edge]]
+    return total
+
+
+@kernel
 def best_scores(edge_ptr: Any, edge_left: Any, edge_right: Any, score: Any) -> tuple[Any, Any]:
     """(score of the best derivation of each node, its edge; -1 where none is possible)."""
     n_nodes = edge_ptr.shape[0] - 1
@@ -18,11 +29,7 @@ def best_scores(edge_ptr: Any, edge_left: Any, edge_right: Any, score: Any) -> t
     choice = np.full(n_nodes, -1, np.int32)
     for node in range(n_nodes):
         for edge in range(edge_ptr[node], edge_ptr[node + 1]):
-            total = score[edge]
-            if edge_left[edge] >= 0:
-                total += best[edge_left[edge]]
-            if edge_right[edge] >= 0:
-                total += best[edge_right[edge]]
+            total = first_score(edge, edge_left, edge_right, score, best)
             if total > best[node]:
                 best[node] = total
                 choice[node] = edge
@@ -117,11 +124,7 @@ def k_best(edge_ptr: Any, edge_left: Any, edge_right: Any, score: Any, k: int) -
         if made[node] < 0:
             made[node] = 0
             for edge in range(edge_ptr[node], edge_ptr[node + 1]):
-                total = score[edge]
-                if edge_left[edge] >= 0:
-                    total += best[edge_left[edge]]
-                if edge_right[edge] >= 0:
-                    total += best[edge_right[edge]]
+                total = first_score(edge, edge_left, edge_right, score, best)
                 if total > -math.inf:
                     cand_edge[base[node] + made[node]] = edge
                     push(heap, heap_score, base[node], size[node], made[node], total)
