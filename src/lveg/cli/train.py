@@ -118,8 +118,7 @@ def train_parser_command(
     Function tags, traces and X-over-X unaries are removed first, as the field
     does; options keep them. With --dev the parser is scored as EVALB does, and
     of a learned grammar the best epoch is kept. The options marked gm are for
-    --model gm, which trains on sentences of up to 50 words unless --max-length
-    says otherwise.
+    --model gm, which learns from sentences of up to 50 words, or --max-length.
 
         lveg train parser wsj/train.mrg --dev wsj/dev.mrg --out my.model
     """
@@ -128,13 +127,23 @@ def train_parser_command(
     from lveg.learning.gm import GmOptions
     from lveg.learning.train import ParserOptions, train_parser
 
-    gm = GmOptions(components, dim, covariance.value, epochs, learning_rate, l2=l2, batch=batch, p_min=p_min)
+    gm = GmOptions(
+        components=components,
+        dim=dim,
+        covariance=covariance.value,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        l2=l2,
+        batch=batch,
+        p_min=p_min,
+        max_length=max_length or GmOptions.max_length,
+    )
     options = ParserOptions(
         model=model.value,
         lexicon=LexiconOptions(unknown.value, unknown_threshold, smooth),
         cleaning=cleaning_of(keep_functions, keep_traces, empty, keep_unaries),
         binarisation=Binarisation(binarise.value, horizontal, vertical),
-        max_length=max_length if max_length or model is ParserModel.pcfg else 50,
+        max_length=max_length,
         seed=seed,
         gm=gm if model is ParserModel.gm else None,
     )

@@ -25,7 +25,10 @@ _CHUNKS = 4  # parts of a batch, summed in order: the result does not depend on 
 
 @dataclass(frozen=True)
 class GmOptions:
-    """How a Gaussian mixture grammar is learned; docs/decisions/0006 tells where the defaults come from."""
+    """How a Gaussian mixture grammar is learned; docs/decisions/0006 tells where the defaults come from.
+
+    max_length: longer sentences are in the treebank grammar, but not learned from.
+    """
 
     components: int = 4
     dim: int = 3
@@ -38,6 +41,7 @@ class GmOptions:
     p_min: float = 1e-5
     alpha: float | None = None
     spread: float = 0.05
+    max_length: int = 50
 
 
 class Example(NamedTuple):
@@ -81,7 +85,8 @@ def learn(
         coarse.grammar, coarse.weight, options.components, options.dim, options.covariance, options.alpha,
         options.spread, seed,
     )  # fmt: skip
-    examples = prepare(coarse, scheme, trees, first, options, threads, report)
+    short = [tree for tree in trees if len(tree.words()) <= options.max_length]
+    examples = prepare(coarse, scheme, short, first, options, threads, report)
     generator = np.random.default_rng(seed)
     batches = max(1, round(len(examples) / options.batch))
     state = _Adam(first, options, average=1.0 - 1.0 / batches)
