@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from lveg.chart.coarse import MAX_WORDS, CoarseParser, TagLattice
-from lveg.decoding.derivations import best_derivations, decode, tags_of, tree_of
+from lveg.decoding.derivations import best_derivations, decode, sample_derivations, tags_of, tree_of
 from lveg.decoding.marginals import Span, constituents, tag_posteriors
+from lveg.errors import GrammarError, UsageError
 from lveg.families.gm import Gm
 from lveg.families.pcfg import Pcfg
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints
@@ -128,6 +129,31 @@ class Parser:
         ]
         shares = constituents(grammar, forest, posterior) if marginals else {}
         return Parse(words, trees, log_sentence, parses.fallback, shares)
+
+    def log_prob(self, tree: Tree, p_min: float = P_MIN) -> float:
+        """log P(tree | its words) of any tree, cleaned as in training; -inf where the grammar does not derive it."""
+        cleaned = self.cleaning(tree)
+        if cleaned is None:
+            raise UsageError("the tree has no words")
+        try:
+            forest, gold = self.coarse.training_forest(cleaned, self.binarisation, p_min)
+        except GrammarError:
+            return -np.inf
+        if self.gm is None:  # the sum over all trees is known, not only that over the pruned forest
+            return self.family.log_z(gold) - self.coarse.prune(cleaned.words(), p_min, p_min)[0]
+        return self.family.log_z(gold) - self.family.log_z(forest)
+
+    def sample(self, words: Sequence[str], count: int = 1, seed: int = 0, p_min: float = P_MIN) -> list[Tree]:
+        """Trees drawn independently from P(tree | sentence), the same for the same seed."""
+        words = [escape_word(word) for word in words]
+        parses = self.coarse.parses(words, p_min)
+        if self.gm is not None:
+            raise UsageError("samples are drawn from treebank grammars only; this is a Gaussian mixture grammar")
+        if parses.forest is None:
+            return [self._flat_tree(words, NO_CONSTRAINTS)] * count
+        posterior = parses.coarse.posterior(parses.forest)
+        drawn = sample_derivations(parses.forest, posterior, count, seed)
+        return [tree_of(parses.grammar, parses.forest, edges, words) for edges in drawn]
 
     def _flat_tree(self, words: list[str], constraints: Constraints) -> Tree:
         """Every word under its commonest tag, all under the commonest phrase."""

@@ -1,0 +1,62 @@
+"""What a parser and a tagger say of a sentence, beyond what the command line shows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+
+from lveg.errors import UsageError
+from lveg.learning.train import train_parser, train_tagger
+from lveg.model import Parser, Tagger
+from lveg.treebank.penn import parse_tree, read_trees
+from lveg.treebank.synthetic import ENGLISH
+
+DATA = ENGLISH.parent
+SENTENCE = ["The", "dogs", "near", "the", "river", "saw", "a", "cat", "."]
+
+
+@pytest.fixture(scope="module")
+def parser() -> Parser:
+    return train_parser([str(DATA / "demo-train.mrg")])
+
+
+@pytest.fixture(scope="module")
+def tagger() -> Tagger:
+    return train_tagger([str(DATA / "demo-train.conllu")])
+
+
+def test_probability_of_a_given_tree_is_that_of_the_k_best_list(parser: Parser) -> None:
+    for candidate in parser.parse(SENTENCE, "viterbi", 5).trees:
+        assert candidate.log_prob is not None
+        assert parser.log_prob(candidate.tree) == pytest.approx(candidate.log_prob, abs=1e-9)
+
+
+def test_gold_trees_have_a_probability(parser: Parser) -> None:
+    for tree in list(read_trees(DATA / "demo-train.mrg"))[:50]:
+        assert -math.inf < parser.log_prob(tree) <= 0
+
+
+def test_a_tree_that_the_grammar_lacks_has_none(parser: Parser) -> None:
+    assert parser.log_prob(parse_tree("(TOP (PP (NP (DT the)) (NP (DT the))))")) == -math.inf
+    with pytest.raises(UsageError, match="no words"):
+        parser.log_prob(parse_tree("(TOP (NP (-NONE- *)))"))
+
+
+def test_samples_follow_the_probabilities(parser: Parser) -> None:
+    best = parser.parse(SENTENCE, "viterbi").trees[0]
+    drawn = Counter(map(str, parser.sample(SENTENCE, 2000, seed=3)))
+    assert best.log_prob is not None
+    expected = math.exp(best.log_prob)
+    assert drawn[str(best.tree)] / 2000 == pytest.approx(expected, abs=5 * math.sqrt(expected / 2000))
+    assert parser.sample(SENTENCE, 3, seed=3) == parser.sample(SENTENCE, 3, seed=3)
+
+
+def test_tag_probabilities(tagger: Tagger) -> None:
+    for decoder in ("posterior", "viterbi"):
+        tagging = tagger.tag(SENTENCE, decoder)
+        assert len(tagging.tags) == len(SENTENCE)
+        assert all(0 < share <= 1 + 1e-12 for share in tagging.confidence)
+        assert tagging.log_prob <= 1e-12
+    assert tagger.tag([]).tags == []
