@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save, save_file
 
-from lveg import model_io
+from lveg import container, model_io
 from lveg.errors import ModelError
 from lveg.learning.train import ParserOptions, TaggerOptions, train_parser, train_tagger
 from lveg.model import Model, Parser
@@ -223,18 +223,18 @@ def test_accidents_do_not_crash_a_process(folder: Path) -> None:
 def parts_of(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """(header, tensors) of a model file."""
     data = path.read_bytes()
-    return json.loads(model_io._header_text(data)[0]), dict(load(data))
+    return json.loads(container.unpack(data)[0]), dict(load(data))
 
 
 def sealed(header: dict[str, Any] | str, tensors: dict[str, Any]) -> bytes:
     """A model file of these parts, with the digest that belongs to them."""
     text = header if isinstance(header, str) else json.dumps(header)
-    return save(tensors, {model_io._KEY: f"{model_io._digest(text, tensors)}\n{text}"})
+    return container.pack(text, tensors)
 
 
 def test_sealing_is_what_saving_does(path: Path, tmp_path: Path) -> None:
     data = path.read_bytes()
-    text, tensors = model_io._header_text(data)[0], load(data)
+    text, tensors = container.unpack(data)
     assert sealed(text, tensors) == data
     assert answers(reload(sealed(*parts_of(path)), tmp_path)) == answers(load_model(str(path)))
 

@@ -1,26 +1,17 @@
-"""Models on disk: one safetensors file, everything that is not an array as JSON in its header.
-
-The header holds one entry, `lveg`: a SHA-256 digest, a line end, and the JSON text. The digest is of the
-JSON and of every tensor's name, type, shape and bytes, so a file that was cut or altered is found out
-before anything is used. Nothing in a file can run code.
-"""
+"""Models on disk: one file (see container), checked in every part before it is used."""
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import tempfile
 from typing import Any
 
 import msgspec
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
 from lveg._version import __version__
+from lveg.container import FORMAT, digest_of, pack, read_whole, unpack, write_whole
 from lveg.errors import GrammarError, ModelError
-from lveg.families.gm import Gm
+from lveg.families.gm import Gm, columns_of
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import NONE, Floats, Grammar
 from lveg.grammar.lexicon import Lexicon
@@ -29,8 +20,6 @@ from lveg.grammar.unknown import SCHEMES, UNKNOWN
 from lveg.model import Model, Parser, Tagger
 from lveg.trees import Cleaning
 
-FORMAT = 1
-_KEY = "lveg"
 _GM = "gm."
 _TENSORS = {
     "rule_lhs": (np.int32, 1),
@@ -42,8 +31,8 @@ _TENSORS = {
 _GM_TENSORS = {
     "ptr": (np.int32, 1),
     "log_weight": (np.float64, 1),
-    "mean": (np.float64, 3),
-    "log_std": (np.float64, 3),
+    "mean": (np.float64, 2),
+    "log_std": (np.float64, 2),
 }
 """Type and number of axes of each array; those of a Gaussian mixture grammar have the prefix `gm.`."""
 
@@ -73,13 +62,12 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
 
 def save_model(model: Model, path: str) -> None:
     """Write the model to a temporary file beside `path`, sync it and rename it: the file is whole or not there."""
-    text, tensors = _encode(model)
-    write_whole(path, save(tensors, {_KEY: f"{_digest(text, tensors)}\n{text}"}))
+    write_whole(path, pack(*_encode(model)))
 
 
 def model_fingerprint(model: Model) -> str:
     """A short name for the model: two models with the same name are the same in every number and setting."""
-    return _digest(*_encode(model))[:16]
+    return digest_of(*_encode(model))[:16]
 
 
 def _encode(model: Model) -> tuple[str, dict[str, Any]]:
@@ -117,52 +105,9 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
     return msgspec.json.encode(header, order="deterministic").decode(), tensors
 
 
-def write_whole(path: str, data: bytes) -> None:
-    """Write a file so that a crash at any moment leaves the old one or the new one; a link's target is replaced."""
-    target = os.path.realpath(path)
-    try:
-        if os.path.exists(target) and not os.path.isfile(target):  # a device or pipe must not be renamed over
-            with open(target, "wb") as stream:
-                stream.write(data)
-            return
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".lveg-")
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException as error:
-        os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _digest(text: str, tensors: dict[str, Any]) -> str:
-    digest = hashlib.sha256(text.encode())
-    for name, array in sorted(tensors.items()):
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
-
-
 def load_model(path: str) -> Model:
     """The model in a file, checked; a file that is no whole model of ours is a ModelError."""
-    try:
-        with open(path, "rb") as stream:
-            data = stream.read()
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be opened: {error.strerror or error}") from None
+    data = read_whole(path)
     try:
         return _decode(data)
     except ModelError as error:
@@ -170,49 +115,15 @@ def load_model(path: str) -> Model:
 
 
 def _decode(data: bytes) -> Model:
-    text, digest = _header_text(data)
-    try:
-        tensors = load(data)
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"is damaged: {error}") from None
-    found = {name: (array.dtype.type, array.ndim) for name, array in tensors.items()}
-    if found not in (_TENSORS, _TENSORS | {_GM + name: form for name, form in _GM_TENSORS.items()}):
+    text, tensors = unpack(data)
+    form = {name: (array.dtype.type, array.ndim) for name, array in tensors.items()}
+    if form not in (_TENSORS, _TENSORS | {_GM + name: kind for name, kind in _GM_TENSORS.items()}):
         raise ModelError("is damaged: its arrays are not those of a model")
-    if _digest(text, tensors) != digest:
-        raise ModelError("is damaged or was altered: its digest does not match")
     try:
         header = msgspec.json.decode(text, type=_Header)
         return _model(header, tensors)
     except (msgspec.MsgspecError, GrammarError, RecursionError) as error:
         raise ModelError(f"is damaged: {error}") from None
-
-
-def _header_text(data: bytes) -> tuple[str, str]:
-    """(JSON text, digest) from the safetensors header, whose first eight bytes tell its length."""
-    size = int.from_bytes(data[:8], "little")
-    if len(data) < 8 or size > len(data) - 8:
-        raise ModelError("is not a model file, or was cut")
-    try:
-        metadata = msgspec.json.decode(data[8 : 8 + size], type=dict[str, msgspec.Raw]).get("__metadata__")
-        entry = msgspec.json.decode(metadata or b"{}", type=dict[str, str]).get(_KEY)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        entry = None
-    if entry is None:
-        raise ModelError("is not a model file of lveg")
-    digest, _, text = entry.partition("\n")
-    try:
-        found = msgspec.json.decode(text, type=_Version).format
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise ModelError("is damaged: its header cannot be read") from None
-    if found != FORMAT:
-        raise ModelError(f"has format {found}; this version of lveg reads format {FORMAT}: train it again")
-    return text, digest
-
-
-class _Version(msgspec.Struct):
-    """The one field that every format has."""
-
-    format: int
 
 
 def _model(header: _Header, tensors: dict[str, Any]) -> Model:
@@ -260,7 +171,10 @@ def _gm(grammar: Grammar, tensors: dict[str, Any]) -> Gm:
     ptr = arrays["ptr"]
     if ptr.shape != (grammar.n_rules + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
         raise ModelError("is damaged: there are no components for each rule")
-    return Gm(**arrays)
+    *first, columns = columns_of(grammar, ptr)
+    if arrays["mean"].shape[1] != columns:
+        raise ModelError("is damaged: it does not have one mean a Gaussian")
+    return Gm(first=np.array(first), **arrays)
 
 
 def _check_lexicon(grammar: Grammar) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from lveg.errors import UsageError
 from lveg.families.gm import Gm
+from lveg.learning.descent import Descent
 from lveg.learning.gm import GmOptions, learn
 from lveg.learning.train import ParserOptions, train_parser
 from lveg.model import Parser
@@ -19,7 +20,7 @@ from lveg.treebank.synthetic import ENGLISH
 from lveg.trees import Tree
 
 DATA = ENGLISH.parent
-SMALL = GmOptions(components=2, dim=2, epochs=10, learning_rate=0.05, batch=32)
+SMALL = GmOptions(components=2, dim=2, descent=Descent(epochs=10, learning_rate=0.05, batch=32))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def test_objective_falls_and_the_best_epoch_beats_the_treebank_grammar(
 ) -> None:
     parser, epochs = trained
     objectives = [float(str(facts["objective"])) for facts in epochs]
-    assert len(objectives) == SMALL.epochs
+    assert len(objectives) == SMALL.descent.epochs
     assert objectives == sorted(objectives, reverse=True)
     plain = train_parser([files[0]], [files[1]])
     assert parser.info["dev"]["f1"] > plain.info["dev"]["f1"] + 1.0
@@ -62,7 +63,7 @@ def test_objective_falls_and_the_best_epoch_beats_the_treebank_grammar(
 
 def test_same_bits_on_any_number_of_threads(files: tuple[str, str], trees: list[Tree]) -> None:
     plain = train_parser([files[0]])
-    options = replace(SMALL, epochs=1)
+    options = replace(SMALL, descent=replace(SMALL.descent, epochs=1))
     one, two = (learn(plain.coarse, plain.binarisation, trees[:100], options, 7, threads) for threads in (1, 2))
     for name in ("log_weight", "mean", "log_std"):
         assert np.array_equal(getattr(one, name), getattr(two, name))

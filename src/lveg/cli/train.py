@@ -124,6 +124,7 @@ def train_parser_command(
     """
     from lveg.grammar.binarise import Binarisation
     from lveg.grammar.lexicon import LexiconOptions
+    from lveg.learning.descent import Descent
     from lveg.learning.gm import GmOptions
     from lveg.learning.train import ParserOptions, train_parser
 
@@ -131,12 +132,9 @@ def train_parser_command(
         components=components,
         dim=dim,
         covariance=covariance.value,
-        epochs=epochs,
-        learning_rate=learning_rate,
-        l2=l2,
-        batch=batch,
         p_min=p_min,
         max_length=max_length or GmOptions.max_length,
+        descent=Descent(epochs=epochs, learning_rate=learning_rate, l2=l2, batch=batch),
     )
     options = ParserOptions(
         model=model.value,

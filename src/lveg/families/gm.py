@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,8 +12,9 @@ from lveg.errors import GrammarError
 from lveg.families.pcfg import Posterior
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels import gm as kernels
-from lveg.kernels.gm import Components, Plan
+from lveg.kernels.gm import run
+from lveg.kernels.gm_overlaps import Components
+from lveg.kernels.gm_plan import make_plan, view_plan
 
 COVARIANCES = ("spherical", "diagonal")
 
@@ -30,20 +32,24 @@ class Gradient:
 class Gm:
     """Parameters: rule r has components [ptr[r], ptr[r + 1]).
 
-    log_weight: (C,). mean: (3, C, dim), for the slots left-hand side, left child and right child; slots that a rule
-    lacks are 0 and stay so. log_std: (3, C, 1) for spherical, (3, C, dim) for diagonal covariances.
+    log_weight: (C,). mean: (dim, G), a column a Gaussian; log_std: (1, G) for spherical, (dim, G) for diagonal
+    covariances. first: the columns of component c are first[0] + c for its left-hand side, first[1] + c for its left
+    child and first[2] + c for its right child, where its rule has them.
     """
 
     ptr: Ints
+    first: Ints
     log_weight: Floats
     mean: Floats
     log_std: Floats
 
     def __post_init__(self) -> None:
-        size, dim = self.mean.shape[1], self.mean.shape[2]
-        if self.log_weight.shape != (size,) or self.mean.shape[0] != 3 or int(self.ptr[-1]) != size:
-            raise GrammarError("weights and means do not have one row a component")
-        if self.log_std.shape not in ((3, size, 1), (3, size, dim)):
+        size, dim, columns = self.log_weight.shape[0], *self.mean.shape
+        if self.log_weight.shape != (size,) or int(self.ptr[-1]) != size:
+            raise GrammarError("there is not one weight a component")
+        if not (int(self.first[0]) == 0 and size == int(self.first[1]) <= int(self.first[2]) <= columns):
+            raise GrammarError("means do not have one column a Gaussian")
+        if self.log_std.shape not in ((1, columns), (dim, columns)):
             raise GrammarError("standard deviations must be one a Gaussian, or one a dimension")
         for array in (self.log_weight, self.mean, self.log_std):
             if not np.isfinite(array).all():
@@ -52,56 +58,73 @@ class Gm:
     @cached_property
     def components(self) -> Components:
         """The parameters as the kernels want them."""
-        mean = np.ascontiguousarray(self.mean)
-        return Components(self.ptr, np.exp(self.log_weight), mean, np.exp(2.0 * self.log_std))
+        return Components(self.ptr, np.exp(self.log_weight), self.mean, np.exp(2.0 * self.log_std), self.first)
 
-    def plan(self, forest: Forest) -> Plan:
-        """What inference over the forest needs, whatever the parameters."""
-        return kernels.make_plan(self.ptr, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right)
-
-    def log_z(self, forest: Forest, plan: Plan | None = None) -> float:
+    def log_z(self, forest: Forest) -> float:
         """Log of the summed weight of all derivations and subtypes."""
-        empty = np.empty(0)
-        return self._run(forest, plan, 0.0, empty, empty, self._no_gradient)
+        return float(self.log_zs(plan(forest))[0])
 
-    def posterior(self, forest: Forest, plan: Plan | None = None) -> Posterior:
+    def log_zs(self, plans: Ints) -> Floats:
+        """The log Z of each of the plans, one after the other in one array."""
+        nothing = np.empty(0)
+        return self._run(plans, nothing, nothing, nothing, _NO_GRADIENT)
+
+    def posterior(self, forest: Forest) -> Posterior:
         """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""
-        edge, node = np.empty(forest.n_edges), np.empty(forest.n_nodes)
-        log_z = self._run(forest, plan, 0.0, edge, node, self._no_gradient)
-        return Posterior(log_z, node, edge, np.empty(0))
+        planned = plan(forest)
+        edge, node = np.zeros(int(planned[3])), np.empty(forest.n_nodes)
+        (log_z,) = self._run(planned, np.empty(0), edge, node, _NO_GRADIENT)
+        # An edge that stays is planned as one copy for each entry below it.
+        stays = forest.edge_rule < 0
+        if stays.any():
+            entries = np.diff(view_plan(planned, 0).node_entry)
+            counts = np.where(stays, entries[forest.edge_left], 1)
+            edge = np.add.reduceat(edge, np.cumsum(counts) - counts)
+        return Posterior(float(log_z), node, edge, np.empty(0))
 
     def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
         """The log weight of the derivation with these edges, its subtypes integrated out."""
         return self.log_z(build_forest(grammar, forest.n_words, anchored_rules(forest, edges), may_stay=False))
 
-    def add_gradient(self, forest: Forest, sign: float, into: Gradient, plan: Plan | None = None) -> float:
-        """Add sign × the gradient of log Z; log Z."""
-        empty = np.empty(0)
-        return self._run(forest, plan, sign, empty, empty, into)
+    def add_gradient(self, plans: Ints, signs: Sequence[float], into: Gradient) -> Floats:
+        """Add sign × the gradient of log Z of each plan; their log Z."""
+        nothing = np.empty(0)
+        return self._run(plans, np.array(signs, dtype=float), nothing, nothing, into)
 
     def zero_gradient(self) -> Gradient:
         """Room for a gradient."""
         return Gradient(np.zeros_like(self.log_weight), np.zeros_like(self.mean), np.zeros_like(self.log_std))
 
-    @cached_property
-    def _no_gradient(self) -> Gradient:
-        return Gradient(np.empty(0), np.empty((0, 0, 0)), np.empty((0, 0, 0)))
+    def _run(self, plans: Ints, sign: Floats, edge: Floats, node: Floats, into: Gradient) -> Floats:
+        log_z = np.empty(count_plans(plans))
+        run(plans, sign, self.components, log_z, edge, node, into.log_weight, into.mean, into.log_std)
+        return log_z
 
-    def _run(self, forest: Forest, plan: Plan | None, sign: float, edge: Floats, node: Floats, into: Gradient) -> float:
-        return kernels.run(
-            self.plan(forest) if plan is None else plan,
-            self.components,
-            forest.edge_ptr,
-            forest.edge_rule,
-            forest.edge_left,
-            forest.edge_right,
-            sign,
-            edge,
-            node,
-            into.log_weight,
-            into.mean,
-            into.log_std,
-        )
+
+_NO_GRADIENT = Gradient(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
+
+
+def plan(forest: Forest) -> Ints:
+    """What inference needs to know of a forest, whatever the parameters, in one compact array."""
+    packed: Ints = make_plan(
+        forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right
+    )
+    return packed
+
+
+def count_plans(plans: Ints) -> int:
+    """How many plans there are, one after the other in an array."""
+    count, begin = 0, 0
+    while begin < len(plans):
+        begin += int(plans[begin])
+        count += 1
+    return count
+
+
+def columns_of(grammar: Grammar, ptr: Ints) -> Ints:
+    """Where the columns of left-hand sides, left and right children begin, and how many there are: (4,)."""
+    n_left, n_right = int(ptr[grammar.lexical_start]), int(ptr[grammar.n_binary])
+    return np.cumsum([0, int(ptr[-1]), n_left, n_right])
 
 
 def start(
@@ -123,18 +146,15 @@ def start(
         raise GrammarError(f"covariance {covariance!r} is not one of {', '.join(COVARIANCES)}")
     if alpha is None:
         alpha = 0.7 * (4 * np.pi) ** (dim / 2) / components
-    size = grammar.n_rules * components
-    generator = np.random.default_rng(seed)
-    mean = generator.uniform(-spread, spread, (3, size, dim))
-    log_std = np.zeros((3, size, dim if covariance == "diagonal" else 1))
-    lacks = np.zeros((3, grammar.n_rules), dtype=bool)
-    lacks[0, grammar.kind_slice("root")] = True
-    lacks[1:, grammar.kind_slice("lexical")] = True
-    lacks[2, grammar.n_binary :] = True
-    mean[np.repeat(lacks, components, axis=1)] = 0.0
+    ptr = np.arange(0, grammar.n_rules * components + 1, components, dtype=np.int32)
+    *first, size = columns_of(grammar, ptr)
+    mean = np.random.default_rng(seed).uniform(-spread, spread, (dim, size))
+    root = grammar.kind_slice("root")
+    mean[:, ptr[root.start] : ptr[root.stop]] = 0.0
     return Gm(
-        ptr=np.arange(0, size + 1, components, dtype=np.int32),
+        ptr=ptr,
+        first=np.array(first),
         log_weight=np.repeat(np.log(np.maximum(alpha * weight, 1e-30)), components),
         mean=mean,
-        log_std=log_std,
+        log_std=np.zeros((dim if covariance == "diagonal" else 1, size)),
     )

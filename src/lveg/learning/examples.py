@@ -1,0 +1,60 @@
+"""Training sentences as inference wants them: packed plans, in memory or, above a limit, in a file."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from typing import IO
+
+import numpy as np
+
+from lveg.grammar.grammar import Ints
+
+
+class Examples:
+    """Arrays of int32 by number; what does not fit into `limit` bytes of memory is kept in a temporary file."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._arrays: list[Ints] = []
+        self._held = 0
+        self._spilled = 0
+        self._file: IO[bytes] | None = None
+        self._places: list[tuple[int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._arrays) + len(self._places)
+
+    @property
+    def spilled(self) -> int:
+        """Bytes that are in the file."""
+        return self._spilled
+
+    @property
+    def held(self) -> int:
+        """Bytes that are in memory."""
+        return self._held
+
+    def append(self, array: Ints) -> None:
+        """Add an example; those before the limit stay in memory."""
+        if self._file is None and self._held + array.nbytes <= self._limit:
+            self._arrays.append(array)
+            self._held += array.nbytes
+            return
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="lveg-forests-")  # noqa: SIM115
+        self._file.write(array.tobytes())
+        self._file.flush()
+        self._places.append((self._spilled, array.size))
+        self._spilled += array.nbytes
+
+    def gather(self, numbers: Iterable[int]) -> Ints:
+        """The examples with these numbers, one after the other."""
+        return np.concatenate([self._get(int(number)) for number in numbers])
+
+    def _get(self, number: int) -> Ints:
+        if number < len(self._arrays):
+            return self._arrays[number]
+        place, size = self._places[number - len(self._arrays)]
+        assert self._file is not None
+        return np.memmap(self._file, dtype=np.int32, mode="r", offset=place, shape=(size,))
