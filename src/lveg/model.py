@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lveg.chart.coarse import MAX_WORDS, CoarseParser, TagLattice
+from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses, TagLattice
 from lveg.decoding.derivations import best_derivations, decode, sample_derivations, tags_of, tree_of
 from lveg.decoding.marginals import Span, constituents, tag_posteriors
 from lveg.errors import GrammarError, UsageError
@@ -112,10 +112,22 @@ class Parser:
         if not words:
             return Parse([], [Candidate(EMPTY_TREE, 0.0, 0.0)], 0.0, None)
         parses = self.coarse.parses(words, p_min, constraints=constraints, max_words=max_words)
+        return self.decide(words, parses, decoder, count, constraints, marginals)
+
+    def decide(
+        self,
+        words: Sequence[str],
+        parses: Parses,
+        decoder: str = "max-rule",
+        count: int = 1,
+        constraints: Constraints = NO_CONSTRAINTS,
+        marginals: bool = False,
+    ) -> Parse:
+        """The best of the analyses that the coarse grammar left."""
         forest, grammar = parses.forest, parses.grammar
         if forest is None:
             tree = self._flat_tree(words, constraints)
-            return Parse(words, [Candidate(tree, -np.inf, None)], None, parses.fallback)
+            return Parse(list(words), [Candidate(tree, -np.inf, None)], None, parses.fallback)
         family = parses.coarse if parses.fallback == "glue" else self.family
         posterior = family.posterior(forest)
         # The treebank grammar's own Z is known before pruning; of others it is that of the forest.
@@ -128,7 +140,7 @@ class Parser:
             for score, edges in decode(grammar, forest, posterior, decoder, count)
         ]
         shares = constituents(grammar, forest, posterior) if marginals else {}
-        return Parse(words, trees, log_sentence, parses.fallback, shares)
+        return Parse(list(words), trees, log_sentence, parses.fallback, shares)
 
     def log_prob(self, tree: Tree, p_min: float = P_MIN) -> float:
         """log P(tree | its words) of any tree, cleaned as in training; -inf where the grammar does not derive it."""
@@ -155,7 +167,7 @@ class Parser:
         drawn = sample_derivations(parses.forest, posterior, count, seed)
         return [tree_of(parses.grammar, parses.forest, edges, words) for edges in drawn]
 
-    def _flat_tree(self, words: list[str], constraints: Constraints) -> Tree:
+    def _flat_tree(self, words: Sequence[str], constraints: Constraints) -> Tree:
         """Every word under its commonest tag, all under the commonest phrase."""
         given = constraints.tags or (None,) * len(words)
         tags = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,6 +103,15 @@ def train_parser_command(
     p_min: Annotated[
         float, typer.Option(min=1e-12, max=0.1, help="gm: training forests leave out what is less probable.")
     ] = 1e-5,
+    patience: Annotated[
+        int, typer.Option(min=0, help="gm: epochs without a better dev F1 before it ends; 0: all epochs.")
+    ] = 5,
+    memory: Annotated[
+        float, typer.Option(min=0.0, metavar="GIB", help="gm: training forests beyond this are kept on disk.")
+    ] = 4.0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="gm: go on where a run that was interrupted stopped.")
+    ] = False,
     max_length: MaxLength = None,
     keep_functions: KeepFunctions = False,
     keep_traces: KeepTraces = False,
@@ -119,11 +129,14 @@ def train_parser_command(
     does; options keep them. With --dev the parser is scored as EVALB does, and
     of a learned grammar the best epoch is kept. The options marked gm are for
     --model gm, which learns from sentences of up to 50 words, or --max-length.
+    After every epoch its state is kept in MODEL.checkpoint until the model is
+    written; the same command with --resume goes on from there.
 
         lveg train parser wsj/train.mrg --dev wsj/dev.mrg --out my.model
     """
     from lveg.grammar.binarise import Binarisation
     from lveg.grammar.lexicon import LexiconOptions
+    from lveg.learning.checkpoint import Checkpoint
     from lveg.learning.descent import Descent
     from lveg.learning.gm import GmOptions
     from lveg.learning.train import ParserOptions, train_parser
@@ -134,7 +147,8 @@ def train_parser_command(
         covariance=covariance.value,
         p_min=p_min,
         max_length=max_length or GmOptions.max_length,
-        descent=Descent(epochs=epochs, learning_rate=learning_rate, l2=l2, batch=batch),
+        memory=int(memory * 2**30),
+        descent=Descent(epochs, learning_rate, l2=l2, batch=batch, patience=patience),
     )
     options = ParserOptions(
         model=model.value,
@@ -145,7 +159,11 @@ def train_parser_command(
         seed=seed,
         gm=gm if model is ParserModel.gm else None,
     )
-    _train(train_parser, train, dev, options, out, skip_bad, threads, log, quiet)
+    checkpoint = Checkpoint(f"{out}.checkpoint", resume) if model is ParserModel.gm else None
+    learn = train_parser if checkpoint is None else partial(train_parser, checkpoint=checkpoint)
+    _train(learn, train, dev, options, out, skip_bad, threads, log, quiet)
+    if checkpoint is not None:
+        checkpoint.remove()
 
 
 @app.command("tagger")

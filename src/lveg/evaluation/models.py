@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lveg.chart.coarse import Parses
 from lveg.evaluation import brackets, tags
 from lveg.evaluation.params import COLLINS, EvalbParams
 from lveg.model import Parse, Parser, Tagger, Tagging
 from lveg.parallel import ordered_map
 from lveg.report import Report, silent
-from lveg.trees import Tree
+from lveg.trees import Tree, escape_word
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,19 @@ def score_parser(
     params: EvalbParams = COLLINS,
     threads: int = 1,
     report: Report = silent,
+    prepared: Sequence[Parses] | None = None,
 ) -> ParserScores:
-    """Parse the words of gold trees and score the result as EVALB does."""
+    """Parse the words of gold trees and score the result as EVALB does.
+
+    prepared: what `parser.coarse.parses` said of each sentence, where it is known already.
+    """
+
+    def analyse(number: int) -> Parse:
+        words = [escape_word(word) for word in gold[number].words()]
+        return parser.parse(words, decoder) if prepared is None else parser.decide(words, prepared[number], decoder)
+
     parses = []
-    for parse in ordered_map(lambda tree: parser.parse(tree.words(), decoder), gold, threads):
+    for parse in ordered_map(analyse, range(len(gold)), threads):
         parses.append(parse)
         report("progress", {"what": "parsing", "done": len(parses), "total": len(gold)})
     scores = brackets.score_pairs(gold, [parse.tree for parse in parses], params)

@@ -106,9 +106,7 @@ _NO_GRADIENT = Gradient(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
 
 def plan(forest: Forest) -> Ints:
     """What inference needs to know of a forest, whatever the parameters, in one compact array."""
-    packed: Ints = make_plan(
-        forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right
-    )
+    packed: Ints = make_plan(forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right)
     return packed
 
 

@@ -132,7 +132,7 @@ def tell_four(
     overlap: Any, use: Any, at: int, alpha: Any, beta: Any, first: int, n_entries: int, omega: Any, of: int,
     posterior: Any, sign: float,
 ) -> None:  # fmt: skip
-    """What a query of four components has above it, added to the outside of a node's coefficients, and to posteriors."""
+    """Add what a query of four components has above it to the outside of a node's coefficients, and to posteriors."""
     w0, w1, w2, w3 = omega[of], omega[of + 1], omega[of + 2], omega[of + 3]
     a, u = np.uint64(first), np.uint64(at)
     with_posterior = posterior.shape[0] > 0
@@ -440,7 +440,12 @@ def run(
     at, begin, number = 0, 0, 0
     while begin < packed.shape[0]:
         plan = view_plan(packed, begin)
-        node_entry, node_query, entry_rule, entry_edge = plan.node_entry, plan.node_query, plan.entry_rule, plan.entry_edge
+        node_entry, node_query, entry_rule, entry_edge = (
+            plan.node_entry,
+            plan.node_query,
+            plan.entry_rule,
+            plan.entry_edge,
+        )
         scores = scores_for(plan, ptr)
         entry_place, alpha, beta = scores.entry_place, scores.alpha, scores.beta
         log_z[number] = inside(plan, parameters, table, at, widest, scores)

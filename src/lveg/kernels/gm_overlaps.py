@@ -90,7 +90,7 @@ def distances(
 @kernel
 def four_distances(mean: Any, var: Any, above: int, below: int, square: Any, product: Any, at: int) -> None:
     """`distances` of four by four spherical Gaussians."""
-    up, down, at = np.uint64(above), np.uint64(below), np.uint64(at)
+    up, down, to = np.uint64(above), np.uint64(below), np.uint64(at)
     dim = mean.shape[0]
     for _ in range(4):
         own = var[0, down]
@@ -111,10 +111,10 @@ def four_distances(mean: Any, var: Any, above: int, below: int, square: Any, pro
             p2 *= _TWO_PI * v2
             p3 *= _TWO_PI * v3
         s0, s1, s2, s3 = s0 / v0, s1 / v1, s2 / v2, s3 / v3
-        square[at], square[at + _ONE], square[at + _TWO], square[at + _THREE] = s0, s1, s2, s3
-        product[at], product[at + _ONE], product[at + _TWO], product[at + _THREE] = p0, p1, p2, p3
+        square[to], square[to + _ONE], square[to + _TWO], square[to + _THREE] = s0, s1, s2, s3
+        product[to], product[to + _ONE], product[to + _TWO], product[to + _THREE] = p0, p1, p2, p3
         down += _ONE
-        at += np.uint64(4)
+        to += np.uint64(4)
 
 
 @kernel
@@ -187,13 +187,13 @@ def four_gradients(
     mean: Any, var: Any, above: int, below: int, posterior: Any, at: int, grad_mean: Any, grad_std: Any
 ) -> None:
     """`gradients` of four by four spherical Gaussians."""
-    up, down, at = np.uint64(above), np.uint64(below), np.uint64(at)
+    up, down, to = np.uint64(above), np.uint64(below), np.uint64(at)
     dim = mean.shape[0]
     u0, u1, u2, u3 = var[0, up], var[0, up + _ONE], var[0, up + _TWO], var[0, up + _THREE]
     t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
     for _ in range(4):
         own = var[0, down]
-        q0, q1, q2, q3 = posterior[at], posterior[at + _ONE], posterior[at + _TWO], posterior[at + _THREE]
+        q0, q1, q2, q3 = posterior[to], posterior[to + _ONE], posterior[to + _TWO], posterior[to + _THREE]
         if q0 != 0.0 or q1 != 0.0 or q2 != 0.0 or q3 != 0.0:
             i0, i1, i2, i3 = 1.0 / (u0 + own), 1.0 / (u1 + own), 1.0 / (u2 + own), 1.0 / (u3 + own)
             q0, q1, q2, q3 = q0 * i0, q1 * i1, q2 * i2, q3 * i3
@@ -219,7 +219,7 @@ def four_gradients(
             t3 += b3
             grad_std[0, down] += own * (b0 + b1 + b2 + b3)
         down += _ONE
-        at += np.uint64(4)
+        to += np.uint64(4)
     grad_std[0, up] += u0 * t0
     grad_std[0, up + _ONE] += u1 * t1
     grad_std[0, up + _TWO] += u2 * t2

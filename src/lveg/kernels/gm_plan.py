@@ -145,8 +145,9 @@ def view_plan(packed: Any, begin: int) -> View:
     f = e + n_entries + 1
     g = f + n_queries
     h = g + n_edges
+    i = h + n_edges
     return View(
-        packed[a:b], packed[b:c], packed[c:d], packed[d:e], packed[e:f], packed[f:g], packed[g:h], packed[h : h + n_edges]
+        packed[a:b], packed[b:c], packed[c:d], packed[d:e], packed[e:f], packed[f:g], packed[g:h], packed[h:i]
     )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ class Checkpoint:
             raise ModelError(f"{self.path}: is not a checkpoint")
         if header["key"] != self._name():
             raise UsageError(
-                f"{self.path}: is of a run with other data or options; give the same, or leave --resume out to begin anew"
+                f"{self.path}: is of a run with other data or options; give the same, or begin anew without --resume"
             )
         return header["facts"], {name: array.copy() for name, array in tensors.items()}
 

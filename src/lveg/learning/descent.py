@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from lveg.grammar.grammar import Floats
+from lveg.grammar.grammar import Floats, Ints
 from lveg.learning.adam import Adam
 from lveg.learning.checkpoint import Checkpoint
 from lveg.report import Report, silent
 
 PART = 32
-"""Examples that are summed by one thread; parts are added in order, so the number of threads changes no bit."""
+"""Examples, about, that are summed by one thread; parts are added in order, so the number of threads changes no bit."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Objective(Protocol):
     def model(self, value: Floats) -> Any:
         """The parameters in the form that `add` wants; made once an update."""
 
-    def add(self, model: Any, numbers: Sequence[int], slope: Floats) -> float:
+    def add(self, model: Any, numbers: Ints, slope: Floats) -> float:
         """The value for the examples with these numbers; adds its derivative to `slope`."""
 
 
@@ -75,14 +75,14 @@ def descend(
         adam = Adam(**arrays, steps=facts["steps"])
         report("resumed", {"epoch": facts["epoch"], "best": facts["best_score"]})
     n_batches = max(1, round(objective.size / options.batch))
-    n_parts = max(1, -(-(-(-objective.size // n_batches)) // PART))
+    n_parts = max(1, round(objective.size / n_batches / PART))
     slopes = np.zeros((n_parts, start.shape[0]))
     with ThreadPoolExecutor(threads) as pool:
         for epoch in range(first, options.epochs + 1):
             if options.patience and since >= options.patience:
                 break
             begun, total, done = time.perf_counter(), 0.0, 0
-            order = np.random.default_rng([seed, epoch]).permutation(objective.size)
+            order = np.random.default_rng([seed, epoch]).permutation(objective.size).astype(np.int32)
             rate = options.learning_rate * options.decay ** (epoch - 1)
             for batch in np.array_split(order, n_batches):
                 total += _gradient(objective, adam.value, batch, slopes, pool)
@@ -110,9 +110,7 @@ def descend(
     return best
 
 
-def _gradient(
-    objective: Objective, value: Floats, batch: Sequence[int], slopes: Floats, pool: ThreadPoolExecutor
-) -> float:
+def _gradient(objective: Objective, value: Floats, batch: Ints, slopes: Floats, pool: ThreadPoolExecutor) -> float:
     """The objective of a batch; fills the rows of `slopes`, a part of the batch each."""
     model = objective.model(value)
 

@@ -55,7 +55,7 @@ class GmObjective:
         """The grammar with these parameters."""
         return with_values(self.shape, value)
 
-    def add(self, model: Gm, numbers: Sequence[int], slope: Floats) -> float:
+    def add(self, model: Gm, numbers: Ints, slope: Floats) -> float:
         """The value for some sentences; adds its derivative to `slope`."""
         signs = [1.0, -1.0] * len(numbers)
         log_z = model.add_gradient(self.examples.gather(numbers), signs, Gradient(*_parts(model, slope)))
@@ -92,8 +92,7 @@ def prepare(
     for item in ordered_map(example, trees, threads):
         examples.append(item)
         report("progress", {"what": "building forests", "done": len(examples), "total": len(trees)})
-    mebibytes = {"held_mib": examples.held >> 20} | ({"on_disk_mib": examples.spilled >> 20} if examples.spilled else {})
-    report("forests", {"sentences": len(examples), **mebibytes})
+    report("forests", {"sentences": len(examples), "mib": examples.held >> 20, "mib_on_disk": examples.spilled >> 20})
     return examples
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from lveg._version import __version__
+from lveg.chart.coarse import Parses
 from lveg.errors import UsageError
 from lveg.evaluation.models import score_parser, score_tagger
 from lveg.families.estimate import hmm_weights, pcfg_weights
@@ -16,13 +17,15 @@ from lveg.families.gm import Gm
 from lveg.grammar.binarise import Binarisation, learn_heads
 from lveg.grammar.grammar import fingerprint, tag_grammar, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
+from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.gm import GmOptions, learn
-from lveg.model import Parser, Tagger
+from lveg.model import P_MIN, Parser, Tagger
+from lveg.parallel import ordered_map
 from lveg.report import Report, silent
 from lveg.treebank.conllu import read_conllu
 from lveg.treebank.penn import read_trees
 from lveg.treebank.source import Faults
-from lveg.trees import Cleaning, Tree
+from lveg.trees import Cleaning, Tree, escape_word
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,12 @@ def train_parser(
     threads: int = 1,
     faults: Faults | None = None,
     report: Report = silent,
+    checkpoint: Checkpoint | None = None,
 ) -> Parser:
-    """The parser of the training files, with its scores on the development files in `info`."""
+    """The parser of the training files, with its scores on the development files in `info`.
+
+    checkpoint: where the state of a long run is kept; it is the caller's to remove once the model is safe.
+    """
     options = options or ParserOptions()
     if options.model not in ("pcfg", "gm"):
         raise UsageError(f"a parser of model {options.model!r} is not known; there are pcfg and gm")
@@ -111,21 +118,35 @@ def train_parser(
         if not gold:
             raise UsageError(f"{dev[0]}: there are no trees to score on")
         info["dev_fingerprint"] = trees_fingerprint(gold)
+    prepared: list[Parses] | None = None
     if options.model == "gm":
+        if gold:
+            prepared = _prepared(parser, gold, threads, report)
 
         def score(gm: Gm) -> dict[str, Any]:
-            return score_parser(replace(parser, gm=gm), gold, threads=threads, report=report).summary
+            return score_parser(replace(parser, gm=gm), gold, threads=threads, report=report, prepared=prepared).summary
 
         settings = options.gm or GmOptions()
         learned = learn(
-            parser.coarse, binarisation, trees, settings, options.seed, threads, score if gold else None, report
-        )
+            parser.coarse, binarisation, trees, settings, options.seed, threads, score if gold else None, report,
+            checkpoint,
+        )  # fmt: skip
         parser = replace(parser, gm=learned)
     if gold:
-        info["dev"] = score_parser(parser, gold, threads=threads, report=report).summary
+        info["dev"] = score_parser(parser, gold, threads=threads, report=report, prepared=prepared).summary
         report("dev", info["dev"])
     report("done", {"seconds": round(time.perf_counter() - begun, 2)})
     return parser
+
+
+def _prepared(parser: Parser, gold: Sequence[Tree], threads: int, report: Report) -> list[Parses]:
+    """What the coarse grammar leaves of each development sentence; learning changes nothing in it."""
+    prepared: list[Parses] = []
+    words = [[escape_word(word) for word in tree.words()] for tree in gold]
+    for parses in ordered_map(lambda sentence: parser.coarse.parses(sentence, P_MIN), words, threads):
+        prepared.append(parses)
+        report("progress", {"what": "development forests", "done": len(prepared), "total": len(gold)})
+    return prepared
 
 
 def train_tagger(
