@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,13 +12,14 @@ from oracles import edge_lists, random_cases, subject
 
 from lveg.chart.coarse import CoarseParser
 from lveg.families.estimate import pcfg_weights
-from lveg.families.gm import Gm, plan, start
+from lveg.families.gm import ComponentPruning, Gm, columns_of, plan, start
 from lveg.families.pcfg import Pcfg
 from lveg.forest.forest import Forest
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Grammar, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
 from lveg.kernels.assemble import STAY
+from lveg.kernels.gm import Cut, cut_smallest
 from lveg.treebank.penn import parse_tree
 
 GRID = np.linspace(-12.0, 12.0, 1201)
@@ -170,3 +172,117 @@ def test_three_hundred_words_do_not_underflow() -> None:
     posterior = start(grammar, weight, 2, 3).posterior(forest)
     assert math.isfinite(posterior.log_z)
     assert posterior.edge[forest.edge_rule >= grammar.lexical_start].sum() == pytest.approx(300, abs=1e-6)
+
+
+def test_rules_may_differ_in_their_number_of_components() -> None:
+    """A rule split into two equal halves of its weight is the same rule."""
+    for number, (grammar, weight, forest) in enumerate(small_forests(8)):
+        model = random_model(grammar, weight, 2, "diagonal", number, count=1)
+        counts = 1 + np.arange(grammar.n_rules) % 3
+        ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        *first, _ = columns_of(grammar, ptr)
+        slots = (np.arange(grammar.n_rules), np.arange(grammar.lexical_start), np.arange(grammar.n_binary))
+        columns = np.concatenate(
+            [np.repeat(at + rules, counts[rules]) for at, rules in zip(model.first, slots, strict=True)]
+        )
+        log_weight = np.repeat(model.log_weight - np.log(counts), counts)
+        parted = Gm(ptr, np.array(first), log_weight, model.mean[:, columns], model.log_std[:, columns])
+        assert parted.log_z(forest) == pytest.approx(model.log_z(forest), abs=1e-10)
+        np.testing.assert_allclose(parted.posterior(forest).edge, model.posterior(forest).edge, atol=1e-10)
+        gradient, finer = model.zero_gradient(), parted.zero_gradient()
+        model.add_gradient(plan(forest), [1.0], gradient)
+        parted.add_gradient(plan(forest), [1.0], finer)
+        joined = np.zeros_like(gradient.mean)
+        np.add.at(joined.T, columns, finer.mean.T)
+        np.testing.assert_allclose(joined, gradient.mean, atol=1e-10)
+
+
+def test_subtypes_far_apart_are_a_latent_variable_grammar() -> None:
+    """Where every Gaussian sits on one of two far points, an overlap says whether the subtypes are equal."""
+    far, overlap = 60.0, (4 * math.pi) ** -0.5
+    for number, (grammar, weight, forest) in enumerate(small_forests(6)):
+        dice = np.random.default_rng(number)
+        n_slots = np.where(np.arange(grammar.n_rules) < grammar.n_binary, 3, 2)
+        n_slots[grammar.lexical_start :] = 1
+        counts = 2**n_slots  # a component for each choice of subtypes; those of ROOT's own slot are not read
+        model = start(grammar, weight, counts, 1, alpha=1.0)
+        mean, rows = model.mean.copy(), []
+        for rule in range(grammar.n_rules):
+            for choice in range(counts[rule]):
+                c = int(model.ptr[rule]) + choice
+                subtypes = [choice >> slot & 1 for slot in range(n_slots[rule])]
+                rows.append((rule, subtypes))
+                for slot, subtype in enumerate(subtypes):
+                    mean[0, model.first[slot] + c] = far * subtype
+        log_weight = model.log_weight + dice.normal(0, 0.5, model.log_weight.shape)
+        model = Gm(model.ptr, model.first, log_weight, mean, model.log_std)
+        tables: dict[int, dict[tuple[int, ...], float]] = {}
+        for (rule, subtypes), value in zip(rows, np.exp(log_weight), strict=True):
+            tables.setdefault(rule, {})[tuple(subtypes)] = float(value)
+        total = sum(latent_weight(forest, edges, tables, overlap) for edges in edge_lists(forest))
+        assert model.log_z(forest) == pytest.approx(math.log(total), abs=1e-9)
+
+
+def latent_weight(
+    forest: Forest, edges: tuple[int, ...], tables: dict[int, dict[tuple[int, ...], float]], overlap: float
+) -> float:
+    """The weight of a derivation, parents first, summed over two subtypes of each symbol."""
+    done: list[tuple[float, float]] = []
+    for edge in reversed(edges):
+        rule = int(forest.edge_rule[edge])
+        if rule == STAY:
+            continue
+        n_children = int(forest.edge_left[edge] >= 0) + int(forest.edge_right[edge] >= 0)
+        children = [done.pop() for _ in range(n_children)]
+        value = [0.0, 0.0]
+        for subtypes, weight in tables[rule].items():
+            for subtype, child in zip(subtypes[1:], children, strict=True):
+                weight *= child[subtype] * overlap
+            value[subtypes[0]] += weight
+        done.append((value[0], value[1]))
+    (root,) = done
+    return sum(root)
+
+
+class TestComponentPruning:
+    def test_keeps_all_where_there_are_few(self) -> None:
+        for number, (grammar, weight, forest) in enumerate(small_forests(5)):
+            model = random_model(grammar, weight, 2, "spherical", number, count=4)
+            pruned = replace(model, pruning=ComponentPruning(10_000, 10_000))
+            assert pruned.log_z(forest) == model.log_z(forest)
+            assert pruned.pruning is not None
+            assert pruned.pruning.tally[0] > 0
+            assert pruned.pruning.tally[1] == 0
+
+    def test_cuts_what_the_paper_says(self) -> None:
+        """Of c > k_min components min(k_min + floor(c ^ theta), k_max) are kept, the largest."""
+        values = np.array([0.1, 0.0, 0.5, 0.2, 0.4, 0.3, 0.05])
+        for least, most, power, kept in (
+            (2, 4, 0.5, 4),
+            (2, 3, 0.5, 3),
+            (3, 9, 0.0, 4),
+            (1, 1, 0.9, 1),
+            (6, 9, 0.1, 6),
+        ):
+            cut = values.copy()
+            tally = np.zeros(2, np.int64)
+            cut_smallest(cut, 0, len(cut), Cut(least, most, power, tally))
+            assert sorted(cut[cut > 0]) == sorted(values)[::-1][:kept][::-1]
+            assert tally.tolist() == [6, 6 - kept]
+
+    def test_equal_components_are_cut_to_the_number_allowed(self) -> None:
+        values = np.full(6, 0.25)
+        cut_smallest(values, 0, 6, Cut(2, 2, 0.0, np.zeros(2, np.int64)))
+        assert (values > 0).sum() == 2
+
+    def test_loses_weight_and_counts_it(self) -> None:
+        lost = 0
+        for number, (grammar, weight, forest) in enumerate(small_forests(10)):
+            model = random_model(grammar, weight, 2, "spherical", number, count=4)
+            pruned = replace(model, pruning=ComponentPruning(1, 1))
+            assert pruned.log_z(forest) <= model.log_z(forest) + 1e-12
+            posterior = pruned.posterior(forest)
+            assert np.isfinite(posterior.edge).all()
+            assert pruned.pruning is not None
+            lost += int(pruned.pruning.tally[1])
+        assert lost > 0

@@ -8,10 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lveg.errors import UsageError
+from lveg.errors import ModelError, UsageError
 from lveg.families.gm import Gm
-from lveg.learning.descent import Descent
-from lveg.learning.gm import GmOptions, learn
+from lveg.forest.builders import tree_forest
+from lveg.forest.forest import anchored_rules
+from lveg.learning.checkpoint import Checkpoint
+from lveg.learning.descent import Descent, descend
+from lveg.learning.examples import Examples
+from lveg.learning.gm import GmOptions, best_forest, learn
 from lveg.learning.train import ParserOptions, train_parser
 from lveg.model import Parser
 from lveg.model_io import load_model, save_model
@@ -98,3 +102,131 @@ def test_viterbi_is_refused(trained: tuple[Parser, list[dict[str, object]]]) -> 
     parser, _ = trained
     with pytest.raises(UsageError, match="max-rule or mbr"):
         parser.parse(["The", "dog", "slept", "."], "viterbi")
+
+
+class StopError(Exception):
+    """Somebody pulled the plug."""
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_bits(
+    files: tuple[str, str], trees: list[Tree], tmp_path: Path
+) -> None:
+    plain = train_parser([files[0]])
+    options = replace(SMALL, descent=replace(SMALL.descent, epochs=4))
+
+    def run(checkpoint: Checkpoint | None, stop_after: int | None = None) -> Gm:
+        def report(event: str, facts: dict[str, object]) -> None:
+            if event == "progress" and facts["what"] == f"epoch {stop_after}" and facts["done"] != facts["total"]:
+                raise StopError
+
+        return learn(plain.coarse, plain.binarisation, trees[:100], options, 7, 2, report=report, checkpoint=checkpoint)
+
+    whole = run(None)
+    path = str(tmp_path / "run.checkpoint")
+    for epoch in (3, 4):
+        with pytest.raises(StopError):
+            run(Checkpoint(path, resume=True), stop_after=epoch)
+    resumed = run(Checkpoint(path, resume=True))
+    for name in ("log_weight", "mean", "log_std"):
+        assert np.array_equal(getattr(whole, name), getattr(resumed, name))
+    other = replace(options, spread=0.1)
+    with pytest.raises(UsageError, match="other data or options"):
+        learn(plain.coarse, plain.binarisation, trees[:100], other, 7, checkpoint=Checkpoint(path, True))
+    Checkpoint(path).remove()
+    assert not Path(path).exists()
+
+
+def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    Checkpoint(str(path)).save({"epoch": 1}, {"value": np.zeros(3)})
+    assert Checkpoint(str(path)).load() is None  # not asked for
+    kept = Checkpoint(str(path), resume=True).load()
+    assert kept is not None
+    assert kept[0] == {"epoch": 1}
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ModelError, match=f"{path}: is damaged"):
+        Checkpoint(str(path), resume=True).load()
+
+
+def test_forests_on_disk_give_the_same_bits(files: tuple[str, str], trees: list[Tree]) -> None:
+    plain = train_parser([files[0]])
+    options = replace(SMALL, descent=replace(SMALL.descent, epochs=1))
+    facts: dict[str, object] = {}
+
+    def report(event: str, said: dict[str, object]) -> None:
+        if event == "forests":
+            facts.update(said)
+
+    learned = [
+        learn(plain.coarse, plain.binarisation, trees[:100], replace(options, memory=size), 7, report=report)
+        for size in (2**30, 2**18)
+    ]
+    assert float(str(facts["mib_on_disk"])) > 0
+    assert np.array_equal(learned[0].mean, learned[1].mean)
+
+
+def test_examples_come_back_whatever_holds_them() -> None:
+    arrays = [np.arange(size, dtype=np.int32) for size in (5, 700, 3, 900, 1)]
+    for limit in (0, 2820, 10**6):
+        examples = Examples(limit)
+        for array in arrays:
+            examples.append(array)
+        assert len(examples) == len(arrays)
+        assert examples.held + examples.spilled == sum(array.nbytes for array in arrays)
+        assert examples.held <= limit
+        numbers = [3, 0, 4, 4, 1, 2]
+        assert np.array_equal(examples.gather(numbers), np.concatenate([arrays[number] for number in numbers]))
+        examples.close()
+
+
+def test_forests_of_best_trees_hold_them_and_the_gold_tree(files: tuple[str, str], trees: list[Tree]) -> None:
+    plain = train_parser([files[0]])
+    for tree in trees[:20]:
+        forest, gold = plain.coarse.training_forest(tree, plain.binarisation, 1e-6)
+        small = best_forest(plain.coarse, forest, gold, 5)
+        assert gold.n_edges <= small.n_edges <= forest.n_edges
+        held = set(map(tuple, anchored_rules(small).T.tolist()))
+        assert set(map(tuple, anchored_rules(gold).T.tolist())) <= held
+        best = plain.parse(tree.words(), "viterbi").tree
+        assert set(map(tuple, anchored_rules(tree_forest(plain.grammar, best, plain.binarisation)).T.tolist())) <= held
+    options = replace(SMALL, k_best=5, descent=replace(SMALL.descent, epochs=1))
+    learned = learn(plain.coarse, plain.binarisation, trees[:60], options)
+    assert np.isfinite(learned.mean).all()
+
+
+def test_learning_with_component_pruning_tells_its_price(files: tuple[str, str], trees: list[Tree]) -> None:
+    plain = train_parser([files[0]])
+    said: dict[str, object] = {}
+
+    def report(event: str, facts: dict[str, object]) -> None:
+        if event == "component pruning":
+            said.update(facts)
+
+    options = replace(SMALL, k_min=2, k_max=3, descent=replace(SMALL.descent, epochs=1))
+    learned = learn(plain.coarse, plain.binarisation, trees[:60], options, report=report)
+    assert learned.pruning is None
+    assert 0 < int(str(said["cut"])) < int(str(said["components"]))
+    assert float(str(said["log_weight_lost"])) > 0
+
+
+def test_it_ends_when_the_score_no_longer_rises() -> None:
+    class Flat:
+        size = 4
+
+        def model(self, value: np.ndarray) -> np.ndarray:
+            return value
+
+        def add(self, model: np.ndarray, numbers: np.ndarray, slope: np.ndarray) -> float:
+            slope += 1.0
+            return float(model.sum())
+
+    scores = iter([1.0, 3.0, 2.0, 2.5, 2.9, 9.0])
+    seen: list[np.ndarray] = []
+
+    def score(value: np.ndarray) -> tuple[float, dict[str, object]]:
+        seen.append(value.copy())
+        return next(scores), {}
+
+    best = descend(Flat(), np.zeros(2), Descent(epochs=6, patience=3), score=score)
+    assert len(seen) == 5
+    assert np.array_equal(best, seen[1])

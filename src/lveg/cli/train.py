@@ -103,6 +103,19 @@ def train_parser_command(
     p_min: Annotated[
         float, typer.Option(min=1e-12, max=0.1, help="gm: training forests leave out what is less probable.")
     ] = 1e-5,
+    k_best: Annotated[
+        int, typer.Option(min=0, help="gm: train on this many best trees of the treebank grammar; 0: on --p-min.")
+    ] = 0,
+    k_min: Annotated[
+        int | None, typer.Option(min=1, help="gm: component pruning, as in the paper; needs --k-max.")
+    ] = None,
+    k_max: Annotated[int | None, typer.Option(min=1, help="gm: most components a score keeps.")] = None,
+    theta: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="gm: of c components k-min + c^theta are kept, at most k-max.")
+    ] = 0.35,
+    k_hard: Annotated[
+        int | None, typer.Option(min=1, help="gm: component pruning to exactly this many; instead of the three.")
+    ] = None,
     patience: Annotated[
         int, typer.Option(min=0, help="gm: epochs without a better dev F1 before it ends; 0: all epochs.")
     ] = 5,
@@ -134,6 +147,7 @@ def train_parser_command(
 
         lveg train parser wsj/train.mrg --dev wsj/dev.mrg --out my.model
     """
+    from lveg.errors import UsageError
     from lveg.grammar.binarise import Binarisation
     from lveg.grammar.lexicon import LexiconOptions
     from lveg.learning.checkpoint import Checkpoint
@@ -141,6 +155,12 @@ def train_parser_command(
     from lveg.learning.gm import GmOptions
     from lveg.learning.train import ParserOptions, train_parser
 
+    if k_hard is not None:
+        if k_min is not None or k_max is not None:
+            raise UsageError("--k-hard stands alone: leave --k-min and --k-max out")
+        k_min = k_max = k_hard
+    if (k_min is None) != (k_max is None) or (k_min or 0) > (k_max or 0):
+        raise UsageError("component pruning needs both --k-min and --k-max, the first not above the second")
     gm = GmOptions(
         components=components,
         dim=dim,
@@ -148,6 +168,10 @@ def train_parser_command(
         p_min=p_min,
         max_length=max_length or GmOptions.max_length,
         memory=int(memory * 2**30),
+        k_best=k_best,
+        k_min=k_min or 0,
+        k_max=k_max or 0,
+        theta=theta,
         descent=Descent(epochs, learning_rate, l2=l2, batch=batch, patience=patience),
     )
     options = ParserOptions(

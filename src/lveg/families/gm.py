@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ from lveg.errors import GrammarError
 from lveg.families.pcfg import Posterior
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.gm import run
+from lveg.kernels.gm import Cut, run
 from lveg.kernels.gm_overlaps import Components
 from lveg.kernels.gm_plan import make_plan, view_plan
 
@@ -29,12 +29,30 @@ class Gradient:
 
 
 @dataclass(frozen=True)
+class ComponentPruning:
+    """An approximation that exact inference does not need: large mixtures lose their smallest components.
+
+    Of c > k_min components of an inside or outside score the min(k_min + floor(c ** theta), k_max) largest are kept
+    (section 3.2 of the paper); k_min = k_max is its k_hard. tally counts the components seen and those cut.
+    """
+
+    k_min: int
+    k_max: int
+    theta: float = 0.0
+    tally: Ints = field(default_factory=lambda: np.zeros(2, np.int64), compare=False)
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.k_min <= self.k_max and 0.0 <= self.theta <= 1.0):
+            raise GrammarError("component pruning needs 1 <= k_min <= k_max and theta from 0 to 1")
+
+
+@dataclass(frozen=True)
 class Gm:
     """Parameters: rule r has components [ptr[r], ptr[r + 1]).
 
     log_weight: (C,). mean: (dim, G), a column a Gaussian; log_std: (1, G) for spherical, (dim, G) for diagonal
     covariances. first: the columns of component c are first[0] + c for its left-hand side, first[1] + c for its left
-    child and first[2] + c for its right child, where its rule has them.
+    child and first[2] + c for its right child, where its rule has them. pruning: None for exact inference.
     """
 
     ptr: Ints
@@ -42,6 +60,7 @@ class Gm:
     log_weight: Floats
     mean: Floats
     log_std: Floats
+    pruning: ComponentPruning | None = None
 
     def __post_init__(self) -> None:
         size, dim, columns = self.log_weight.shape[0], *self.mean.shape
@@ -97,11 +116,17 @@ class Gm:
 
     def _run(self, plans: Ints, sign: Floats, edge: Floats, node: Floats, into: Gradient) -> Floats:
         log_z = np.empty(count_plans(plans))
-        run(plans, sign, self.components, log_z, edge, node, into.log_weight, into.mean, into.log_std)
+        cut = _NO_CUT
+        if self.pruning is not None:
+            cut = Cut(self.pruning.k_min, self.pruning.k_max, self.pruning.theta, np.zeros(2, np.int64))
+        run(plans, sign, self.components, log_z, edge, node, into.log_weight, into.mean, into.log_std, cut)
+        if self.pruning is not None:
+            self.pruning.tally[:] += cut.tally
         return log_z
 
 
 _NO_GRADIENT = Gradient(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
+_NO_CUT = Cut(0, 0, 0.0, np.zeros(2, np.int64))
 
 
 def plan(forest: Forest) -> Ints:
@@ -128,7 +153,7 @@ def columns_of(grammar: Grammar, ptr: Ints) -> Ints:
 def start(
     grammar: Grammar,
     weight: Floats,
-    components: int,
+    components: int | Ints,
     dim: int,
     covariance: str = "spherical",
     alpha: float | None = None,
@@ -137,14 +162,14 @@ def start(
 ) -> Gm:
     """A grammar to start learning from: weights alpha × P(rule), means uniform within ± spread, unit deviations.
 
-    alpha None makes a rule's total weight about P(rule): an overlap of two Gaussians at the start is about (4
-    pi)^(-dim/2).
+    components: how many Gaussians every rule has, or each. alpha None makes a rule's total weight about P(rule): an
+    overlap of two Gaussians at the start is about (4 pi)^(-dim/2).
     """
     if covariance not in COVARIANCES:
         raise GrammarError(f"covariance {covariance!r} is not one of {', '.join(COVARIANCES)}")
-    if alpha is None:
-        alpha = 0.7 * (4 * np.pi) ** (dim / 2) / components
-    ptr = np.arange(0, grammar.n_rules * components + 1, components, dtype=np.int32)
+    counts = np.broadcast_to(components, (grammar.n_rules,))
+    heft = weight * (0.7 * (4 * np.pi) ** (dim / 2) / counts if alpha is None else alpha)
+    ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     *first, size = columns_of(grammar, ptr)
     mean = np.random.default_rng(seed).uniform(-spread, spread, (dim, size))
     root = grammar.kind_slice("root")
@@ -152,7 +177,7 @@ def start(
     return Gm(
         ptr=ptr,
         first=np.array(first),
-        log_weight=np.repeat(np.log(np.maximum(alpha * weight, 1e-30)), components),
+        log_weight=np.repeat(np.log(np.maximum(heft, 1e-30)), counts),
         mean=mean,
         log_std=np.zeros((dim if covariance == "diagonal" else 1, size)),
     )

@@ -45,6 +45,18 @@ class Scores(NamedTuple):
     omega: Any
 
 
+class Cut(NamedTuple):
+    """The paper's component pruning: of c components more than `least`, the largest min(least + c ** power, most).
+
+    most is 0 where nothing is cut. tally: components that inside and outside scores had, and how many were cut.
+    """
+
+    least: int
+    most: int
+    power: float
+    tally: Any
+
+
 class Table(NamedTuple):
     """Overlaps, by blocks; where the block of each use begins; and the posterior of every overlap's use, summed."""
 
@@ -94,6 +106,31 @@ def spread_all(source: Any, begin: int, end: int, times: int, into: Any) -> None
         for place in range(begin, end):
             into[at] = source[place]
             at += 1
+
+
+@kernel
+def cut_smallest(values: Any, begin: int, end: int, cut: Cut) -> None:
+    """Zero the smallest of the positive values[begin:end] beyond what the cut allows."""
+    count = 0
+    for place in range(begin, end):
+        count += values[place] > 0.0
+    cut.tally[0] += count
+    allowed = count
+    if count > cut.least:
+        allowed = min(cut.least + int(count**cut.power), cut.most)
+    if count <= allowed:
+        return
+    cut.tally[1] += count - allowed
+    ordered = np.sort(values[begin:end])
+    border = ordered[ordered.shape[0] - allowed]
+    above = 0
+    for place in range(begin, end):
+        above += values[place] > border
+    for place in range(begin, end):
+        if values[place] == border and above < allowed:
+            above += 1
+        elif values[place] <= border:
+            values[place] = 0.0
 
 
 @kernel
@@ -153,7 +190,9 @@ def tell_four(
 
 
 @kernel
-def inside(plan: View, parameters: Components, table: Table, first_use: int, widest: int, scores: Scores) -> float:
+def inside(
+    plan: View, parameters: Components, table: Table, first_use: int, widest: int, cut: Cut, scores: Scores
+) -> float:
     """log Z; fills coefficients of entries, answers of queries, and their scales  [math: gm-inside]."""
     _, node_entry, node_query, entry_rule, entry_edge, _, edge_left, edge_right = plan
     entry_place, query_place, alpha, entry_scale, answer, query_scale, _, _ = scores
@@ -229,6 +268,8 @@ def inside(plan: View, parameters: Components, table: Table, first_use: int, wid
             for place in range(first, last):
                 alpha[place] *= down
             scale = largest + exponent
+            if cut.most > 0:
+                cut_smallest(alpha, first, last, cut)
         for entry in range(begin, end):
             entry_scale[entry] = scale
         width = 0
@@ -269,7 +310,7 @@ def inside(plan: View, parameters: Components, table: Table, first_use: int, wid
 
 @kernel
 def outside(
-    plan: View, parameters: Components, table: Table, last_use: int, widest: int, sign: float, scores: Scores
+    plan: View, parameters: Components, table: Table, last_use: int, widest: int, sign: float, cut: Cut, scores: Scores
 ) -> None:
     """Fill the outside values; where there is room in the table, add sign × the posteriors of uses  [math: gm-outside].
 
@@ -300,6 +341,8 @@ def outside(
         if begin == end or entry_scale[begin] == DEAD:
             at -= (end - begin) * (node_query[node + 1] - node_query[node])
             continue
+        if cut.most > 0:
+            cut_smallest(omega, query_place[node_query[node]], query_place[node_query[node + 1]], cut)
         width = 0
         all_four = last - first == 4 * (end - begin)
         for query in range(node_query[node + 1] - 1, node_query[node] - 1, -1):
@@ -330,6 +373,10 @@ def outside(
                 x += size
         if width > 0:
             add_sums(total, width, beta, first, last)
+        if cut.most > 0:  # what was cut from the inside score has no part in any derivation
+            for place in range(first, last):
+                if alpha[place] == 0.0:
+                    beta[place] = 0.0
         for entry in range(begin, end):
             place, count = entry_place[entry], entry_place[entry + 1] - entry_place[entry]
             for k in range(count):
@@ -421,7 +468,7 @@ def fill_edge_posteriors(plan: View, parameters: Components, scores: Scores, edg
 @kernel
 def run(
     packed: Any, sign: Any, parameters: Components, log_z: Any, edge_post: Any, node_post: Any,
-    grad_weight: Any, grad_mean: Any, grad_std: Any,
+    grad_weight: Any, grad_mean: Any, grad_std: Any, cut: Cut,
 ) -> None:  # fmt: skip
     """Inference over plans one after the other: log Z of each, and where there is room for them the rest.
 
@@ -448,11 +495,11 @@ def run(
         )
         scores = scores_for(plan, ptr)
         entry_place, alpha, beta = scores.entry_place, scores.alpha, scores.beta
-        log_z[number] = inside(plan, parameters, table, at, widest, scores)
+        log_z[number] = inside(plan, parameters, table, at, widest, cut, scores)
         for node in range(node_entry.shape[0] - 1):
             at += (node_entry[node + 1] - node_entry[node]) * (node_query[node + 1] - node_query[node])
         if log_z[number] > -math.inf and (with_gradient or with_posterior):
-            outside(plan, parameters, table, at, widest, sign[number] if with_gradient else 0.0, scores)
+            outside(plan, parameters, table, at, widest, sign[number] if with_gradient else 0.0, cut, scores)
             for node in range(node_post.shape[0]):
                 node_post[node] = 0.0
                 for place in range(entry_place[node_entry[node]], entry_place[node_entry[node + 1]]):

@@ -52,6 +52,11 @@ class Examples:
         """The examples with these numbers, one after the other."""
         return np.concatenate([self._get(int(number)) for number in numbers])
 
+    def close(self) -> None:
+        """Give the file back."""
+        if self._file is not None:
+            self._file.close()
+
     def _get(self, number: int) -> Ints:
         if number < len(self._arrays):
             return self._arrays[number]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from lveg.chart.coarse import CoarseParser
-from lveg.families.gm import Gm, Gradient, plan, start
+from lveg.decoding.derivations import best_derivations
+from lveg.families.gm import ComponentPruning, Gm, Gradient, count_plans, plan, start
+from lveg.families.pcfg import Pcfg
+from lveg.forest.builders import union
+from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Floats, Ints
 from lveg.learning.checkpoint import Checkpoint
@@ -24,8 +29,10 @@ from lveg.trees import Tree
 class GmOptions:
     """How a Gaussian mixture grammar is made; docs/decisions/0006 tells where the defaults come from.
 
-    max_length: longer sentences are in the treebank grammar, but not learned from. memory: bytes of training forests
-    that are held; the rest is in a temporary file.
+    p_min: training forests leave out what has a lower posterior in the treebank grammar. k_best: where not 0, they hold
+    instead that many best trees of the treebank grammar, and what these trees' rules make together. max_length: longer
+    sentences are in the treebank grammar, but not learned from. memory: bytes of training forests that are held; the
+    rest is in a temporary file. k_min, k_max, theta: component pruning while learning; none where k_max is 0.
     """
 
     components: int = 4
@@ -36,6 +43,10 @@ class GmOptions:
     spread: float = 0.05
     max_length: int = 50
     memory: int = 4 * 2**30
+    k_best: int = 0
+    k_min: int = 0
+    k_max: int = 0
+    theta: float = 0.35
     descent: Descent = field(default_factory=Descent)
 
 
@@ -69,7 +80,7 @@ def values_of(model: Gm) -> Floats:
 
 def with_values(model: Gm, values: Floats) -> Gm:
     """The grammar with other parameters; they are not copied."""
-    return Gm(model.ptr, model.first, *_parts(model, values))
+    return Gm(model.ptr, model.first, *_parts(model, values), model.pruning)
 
 
 def _parts(model: Gm, values: Floats) -> tuple[Floats, Floats, Floats]:
@@ -86,14 +97,26 @@ def prepare(
     """The examples of the trees; forests do not depend on the parameters, so each is built once."""
 
     def example(tree: Tree) -> Ints:
-        return np.concatenate([plan(forest) for forest in coarse.training_forest(tree, scheme, options.p_min)])
+        forest, gold = coarse.training_forest(tree, scheme, options.p_min)
+        if options.k_best:
+            forest = best_forest(coarse, forest, gold, options.k_best)
+        return np.concatenate([plan(forest), plan(gold)])
 
     examples = Examples(options.memory)
     for item in ordered_map(example, trees, threads):
         examples.append(item)
         report("progress", {"what": "building forests", "done": len(examples), "total": len(trees)})
-    report("forests", {"sentences": len(examples), "mib": examples.held >> 20, "mib_on_disk": examples.spilled >> 20})
+    held, spilled = (round(size / 2**20, 1) for size in (examples.held, examples.spilled))
+    report("forests", {"sentences": len(examples), "mib": held, "mib_on_disk": spilled})
     return examples
+
+
+def best_forest(coarse: CoarseParser, forest: Forest, gold: Forest, count: int) -> Forest:
+    """The part of a forest that the rules of the treebank grammar's best trees, and of the gold tree, make."""
+    scores = np.log(Pcfg(coarse.weight).posterior(forest).edge_weight)
+    edges = np.unique(np.concatenate([edges for _, edges in best_derivations(forest, scores, count)]))
+    kept = build_forest(coarse.grammar, forest.n_words, anchored_rules(forest, edges))
+    return union(coarse.grammar, [kept, gold])
 
 
 def learn(
@@ -112,9 +135,24 @@ def learn(
         coarse.grammar, coarse.weight, options.components, options.dim, options.covariance, options.alpha,
         options.spread, seed,
     )  # fmt: skip
+    if options.k_max:
+        first = replace(first, pruning=ComponentPruning(options.k_min, options.k_max, options.theta))
     short = [tree for tree in trees if len(tree.words()) <= options.max_length]
-    examples = prepare(coarse, scheme, short, options, threads, report)
+    with closing(prepare(coarse, scheme, short, options, threads, report)) as examples:
+        return _learn(coarse, examples, first, options, seed, threads, score, report, checkpoint)
 
+
+def _learn(
+    coarse: CoarseParser,
+    examples: Examples,
+    first: Gm,
+    options: GmOptions,
+    seed: int,
+    threads: int,
+    score: Callable[[Gm], dict[str, Any]] | None,
+    report: Report,
+    checkpoint: Checkpoint | None,
+) -> Gm:
     def scored(value: Floats) -> tuple[float, dict[str, Any]]:
         assert score is not None
         summary = score(with_values(first, value))
@@ -129,4 +167,26 @@ def learn(
         GmObjective(first, examples), values_of(first), options.descent, seed, threads,
         None if score is None else scored, report, checkpoint,
     )  # fmt: skip
-    return with_values(first, value)
+    learned = with_values(first, value)
+    if learned.pruning is not None:
+        report("component pruning", cost_of_pruning(learned, examples))
+    return replace(learned, pruning=None)
+
+
+def cost_of_pruning(model: Gm, examples: Examples, most: int = 200) -> dict[str, Any]:
+    """What component pruning cuts from the first training sentences, and what it makes of their log likelihood."""
+    assert model.pruning is not None
+    model.pruning.tally[:] = 0
+    plans = examples.gather(range(min(most, len(examples))))
+    signs = np.tile([-1.0, 1.0], count_plans(plans) // 2)
+    pruned = model.log_zs(plans)
+    exact = replace(model, pruning=None).log_zs(plans)
+    seen, cut = model.pruning.tally.tolist()
+    return {
+        "sentences": len(signs) // 2,
+        "components": seen,
+        "cut": cut,
+        "log_likelihood_exact": round(float(np.dot(signs, exact)), 4),
+        "log_likelihood_pruned": round(float(np.dot(signs, pruned)), 4),
+        "log_weight_lost": round(float(np.sum((exact - pruned)[::2])), 4),
+    }
