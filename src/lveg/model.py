@@ -159,12 +159,12 @@ class Parser:
         """Trees drawn independently from P(tree | sentence), the same for the same seed."""
         words = [escape_word(word) for word in words]
         parses = self.coarse.parses(words, p_min)
-        if self.gm is not None:
-            raise UsageError("samples are drawn from treebank grammars only; this is a Gaussian mixture grammar")
         if parses.forest is None:
             return [self._flat_tree(words, NO_CONSTRAINTS)] * count
-        posterior = parses.coarse.posterior(parses.forest)
-        drawn = sample_derivations(parses.forest, posterior, count, seed)
+        if self.gm is not None and parses.fallback != "glue":
+            drawn = self.gm.samples(parses.forest, count, seed)
+        else:
+            drawn = sample_derivations(parses.forest, parses.coarse.posterior(parses.forest), count, seed)
         return [tree_of(parses.grammar, parses.forest, edges, words) for edges in drawn]
 
     def _flat_tree(self, words: Sequence[str], constraints: Constraints) -> Tree:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -286,3 +287,18 @@ class TestComponentPruning:
             assert pruned.pruning is not None
             lost += int(pruned.pruning.tally[1])
         assert lost > 0
+
+
+def test_sample_frequencies_are_the_posterior() -> None:
+    for number, (grammar, weight, forest) in enumerate(small_forests(12)):
+        model = random_model(grammar, weight, 1, "spherical", number, count=1 + number % 3)
+        values = {edges: integrate_derivation(model, forest, edges) for edges in edge_lists(forest)}
+        total, draws = sum(values.values()), 4000
+        drawn = Counter(tuple(edges.tolist()) for edges in model.samples(forest, draws, seed=number))
+        assert sum(drawn.values()) == draws
+        for edges, value in values.items():
+            share = value / total
+            assert abs(drawn[edges] / draws - share) < 5 * math.sqrt(share * (1 - share) / draws) + 3 / draws
+        assert set(drawn) <= set(values)
+        again = model.samples(forest, 5, seed=number)
+        assert [edges.tolist() for edges in again] == [e.tolist() for e in model.samples(forest, 5, seed=number)]

@@ -15,6 +15,7 @@ from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.gm import Cut, run
 from lveg.kernels.gm_overlaps import Components
 from lveg.kernels.gm_plan import make_plan, view_plan
+from lveg.kernels.gm_sample import draw_many
 
 COVARIANCES = ("spherical", "diagonal")
 
@@ -93,13 +94,19 @@ class Gm:
         planned = plan(forest)
         edge, node = np.zeros(int(planned[3])), np.empty(forest.n_nodes)
         (log_z,) = self._run(planned, np.empty(0), edge, node, _NO_GRADIENT)
-        # An edge that stays is planned as one copy for each entry below it.
-        stays = forest.edge_rule < 0
-        if stays.any():
-            entries = np.diff(view_plan(planned, 0).node_entry)
-            counts = np.where(stays, entries[forest.edge_left], 1)
-            edge = np.add.reduceat(edge, np.cumsum(counts) - counts)
+        copies = _planned_edges(forest, planned)
+        edge = np.add.reduceat(edge, np.cumsum(copies) - copies)
         return Posterior(float(log_z), node, edge, np.empty(0))
+
+    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+        """Derivations drawn from the posterior, independently; edges with parents first."""
+        planned = plan(forest)
+        n_edges = 2 * forest.n_nodes
+        uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
+        chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
+        draw_many(planned, self.components, uniform, chosen, sizes)
+        real = np.repeat(np.arange(forest.n_edges, dtype=np.int32), _planned_edges(forest, planned))
+        return [real[row[:size]] for row, size in zip(chosen, sizes, strict=True)]
 
     def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
         """The log weight of the derivation with these edges, its subtypes integrated out."""
@@ -133,6 +140,13 @@ def plan(forest: Forest) -> Ints:
     """What inference needs to know of a forest, whatever the parameters, in one compact array."""
     packed: Ints = make_plan(forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right)
     return packed
+
+
+def _planned_edges(forest: Forest, planned: Ints) -> Ints:
+    """How many planned edges stand for each edge: one that stays is a copy for each entry below it."""
+    entries = np.diff(view_plan(planned, 0).node_entry)
+    counts: Ints = np.where(forest.edge_rule < 0, entries[forest.edge_left], 1)
+    return counts
 
 
 def count_plans(plans: Ints) -> int:

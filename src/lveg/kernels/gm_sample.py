@@ -1,0 +1,127 @@
+"""Derivations drawn from a Gaussian mixture grammar's posterior, exactly.
+
+Given the component that asks at a node, a component of the node's entries is drawn by coefficient times overlap; given
+that one, an edge of its entry by the product of what its children answered; and that component asks at the children.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lveg.kernels.gm import Cut, Scores, Table, edge_shift, inside, scores_for
+from lveg.kernels.gm_overlaps import Components, fill_overlaps
+from lveg.kernels.gm_plan import COPY, View, number_blocks, view_plan
+from lveg.kernels.jit import kernel, power_of_two
+
+
+@kernel
+def draw(values: Any, begin: int, end: int, uniform: float) -> int:
+    """An index of values[begin:end], drawn in proportion to them, by a number in [0, 1)."""
+    total = 0.0
+    for index in range(begin, end):
+        total += values[index]
+    point = uniform * total
+    pick = end - 1
+    for index in range(begin, end):
+        point -= values[index]
+        if point < 0.0:
+            pick = index
+            break
+    while values[pick] <= 0.0:  # rounding led past the last one with weight
+        pick -= 1
+    return pick
+
+
+@kernel
+def draw_edges(
+    plan: View, table: Table, node_use: Any, query_node: Any, scores: Scores, uniform: Any, chosen: Any
+) -> int:
+    """One derivation: its planned edges, parents first, in `chosen`, and how many.
+
+    node_use: where the uses of each node begin. query_node: the node of each query. uniform: numbers in [0, 1), two
+    for each edge that a derivation may have.
+    """
+    _, node_entry, node_query, _, entry_edge, _, edge_left, edge_right = plan
+    entry_place, query_place, alpha, entry_scale, answer, query_scale, _, _ = scores
+    overlap, use, _ = table
+    n_nodes = node_entry.shape[0] - 1
+    most = 1
+    for node in range(n_nodes):
+        most = max(most, entry_place[node_entry[node + 1]] - entry_place[node_entry[node]])
+    most_edges = 1
+    for entry in range(entry_edge.shape[0] - 1):
+        most_edges = max(most_edges, entry_edge[entry + 1] - entry_edge[entry])
+    share, edge_share = np.empty(most), np.empty(most_edges)
+    # What asks: a query and the number of its component; -1 for the root, which nothing asks.
+    stack = np.empty((chosen.shape[0] + 2, 2), np.int64)
+    stack[0, 0], stack[0, 1] = -1, 0
+    height, size = 1, 0
+    while height > 0:
+        height -= 1
+        query, asking = stack[height, 0], stack[height, 1]
+        node = n_nodes - 1 if query < 0 else query_node[query]
+        begin, end = node_entry[node], node_entry[node + 1]
+        first, last = entry_place[begin], entry_place[end]
+        width = 1 if query < 0 else query_place[query + 1] - query_place[query]
+        for entry in range(begin, end):
+            at = 0 if query < 0 else use[node_use[node] + (query - node_query[node]) * (end - begin) + entry - begin]
+            for place in range(entry_place[entry], entry_place[entry + 1]):
+                row = place - entry_place[entry]
+                share[place - first] = alpha[place] * (1.0 if query < 0 else overlap[at + row * width + asking])
+        place = first + draw(share, 0, last - first, uniform[2 * size])
+        entry = begin
+        while entry_place[entry + 1] <= place:
+            entry += 1
+        component = place - entry_place[entry]
+        edge = entry_edge[entry]
+        while edge_right[edge] == COPY:  # the same component, one step below
+            chosen[size] = edge
+            size += 1
+            entry = edge_left[edge]
+            edge = entry_edge[entry]
+        for edge in range(entry_edge[entry], entry_edge[entry + 1]):
+            left, right = edge_left[edge], edge_right[edge]
+            value = power_of_two(edge_shift(left, right, entry, query_scale, entry_scale))
+            if left >= 0:
+                value *= answer[query_place[left] + component]
+            if right >= 0:
+                value *= answer[query_place[right] + component]
+            edge_share[edge - entry_edge[entry]] = value
+        edge = entry_edge[entry] + draw(edge_share, 0, entry_edge[entry + 1] - entry_edge[entry], uniform[2 * size + 1])
+        chosen[size] = edge
+        size += 1
+        if edge_right[edge] >= 0:
+            stack[height, 0], stack[height, 1] = edge_right[edge], component
+            height += 1
+        if edge_left[edge] >= 0:
+            stack[height, 0], stack[height, 1] = edge_left[edge], component
+            height += 1
+    return size
+
+
+@kernel
+def draw_many(packed: Any, parameters: Components, uniform: Any, chosen: Any, sizes: Any) -> None:
+    """A derivation of one plan for each row of `uniform`: its planned edges in a row of `chosen`, and its size."""
+    ptr = parameters.ptr
+    widest = 1
+    for rule in range(ptr.shape[0] - 1):
+        widest = max(widest, ptr[rule + 1] - ptr[rule])
+    use, slots, rules, begins = number_blocks(packed, ptr)
+    overlap = np.empty(begins[begins.shape[0] - 1])
+    fill_overlaps(parameters, slots, rules, begins, overlap)
+    table = Table(overlap, use, np.empty(0))
+    plan = view_plan(packed, 0)
+    scores = scores_for(plan, ptr)
+    inside(plan, parameters, table, 0, widest, Cut(0, 0, 0.0, np.zeros(2, np.int64)), scores)
+    n_nodes = plan.node_entry.shape[0] - 1
+    node_use = np.zeros(n_nodes + 1, np.int64)
+    query_node = np.empty(plan.query_slot.shape[0], np.int32)
+    for node in range(n_nodes):
+        n_queries = plan.node_query[node + 1] - plan.node_query[node]
+        node_use[node + 1] = node_use[node] + n_queries * (plan.node_entry[node + 1] - plan.node_entry[node])
+        for query in range(plan.node_query[node], plan.node_query[node + 1]):
+            query_node[query] = node
+    for row in range(uniform.shape[0]):
+        sizes[row] = draw_edges(plan, table, node_use, query_node, scores, uniform[row], chosen[row])
