@@ -6,6 +6,7 @@ two constituents come in with a small weight. The result says which of these it 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from lveg.forest.forest import Forest, build_forest
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints, RuleRow, assemble_grammar
 from lveg.grammar.symbols import PART, PHRASE, Symbol
-from lveg.kernels.chart import prune_chart
+from lveg.kernels.chart import chart_room, prune_chart
 from lveg.kernels.chart_rules import ChartRules
 from lveg.kernels.lattice import lattice_items
 from lveg.trees import Tree
@@ -32,6 +33,20 @@ MAX_BYTES = 2 * 2**30
 
 _WIDER = 1e-4  # of the threshold, where it left no derivation
 _GLUE = 1e-9  # weight of what the grammar does not license
+
+
+_KEPT = 2**25  # numbers, 256 MiB: a larger room is given back at once
+_own = threading.local()
+
+
+def _room(size: int) -> Floats:
+    """Memory for a chart, the thread's own: to ask the system for it anew each time costs more than to fill it."""
+    if size > _KEPT:
+        return np.empty(size)
+    if getattr(_own, "room", None) is None or _own.room.size < size:
+        _own.room = np.empty(size)
+    room: Floats = _own.room
+    return room
 
 
 @dataclass(frozen=True)
@@ -68,8 +83,8 @@ class CoarseParser:
         return CoarseParser(*relax(self.grammar, self.weight, terminals))
 
     def chart_bytes(self, n_words: int) -> int:
-        """Memory that the chart of a sentence takes: six arrays of a number a span and nonterminal."""
-        return 6 * 8 * n_words * (n_words + 1) * self.grammar.n_nonterminals
+        """Memory that the chart of a sentence takes."""
+        return 8 * chart_room(self.rules, n_words)
 
     def prune(
         self, words: Sequence[str], p_node: float, p_edge: float, constraints: Constraints = NO_CONSTRAINTS
@@ -84,6 +99,7 @@ class CoarseParser:
             constraints.span_table(n),
             p_node,
             p_edge,
+            _room(chart_room(self.rules, n)),
         )
         return log_z, build_forest(self.grammar, n, np.stack(columns))
 

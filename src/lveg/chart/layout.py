@@ -19,6 +19,10 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
     pairs, inner_pair = np.unique(left[inner].astype(np.int64) * n_symbols + right[inner], return_inverse=True)
     pair_left, pair_right = np.divmod(pairs, n_symbols)
 
+    left_row = rows_of(left[binary], n_nonterminals)
+    right_row = rows_of(right[binary], n_nonterminals)
+    over = np.argsort(inner_pair, kind="stable")
+
     first = np.flatnonzero(left[binary] >= n_nonterminals)
     first = first[np.argsort(left[first], kind="stable")]
     last = np.flatnonzero(~is_inner & (left[binary] < n_nonterminals))
@@ -29,10 +33,16 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
     return ChartRules(
         n_nonterminals=n_nonterminals,
         is_part=grammar.is_part,
-        is_left=np.isin(np.arange(n_nonterminals), left[binary]),
-        is_right=np.isin(np.arange(n_nonterminals), right[binary]),
-        pair_ptr=pointers(pair_left, n_nonterminals),
-        pair_right=pair_right.astype(np.int32),
+        left_row=left_row,
+        right_row=right_row,
+        n_left=int(left_row.max(initial=-1)) + 1,
+        n_right=int(right_row.max(initial=-1)) + 1,
+        pair_ptr=pointers(left_row[pair_left], int(left_row.max(initial=-1)) + 1),
+        pair_left=left_row[pair_left],
+        pair_right=right_row[pair_right],
+        over_ptr=pointers(inner_pair[over], len(pairs)),
+        over_lhs=lhs[inner][over],
+        over_weight=weight[inner][over],
         inner_ptr=pointers(lhs[inner], n_nonterminals),
         inner_rule=inner.astype(np.int32),
         inner_pair=inner_pair.astype(np.int32),
@@ -40,12 +50,16 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
         first_ptr=pointers(left[first] - n_nonterminals, n_symbols - n_nonterminals),
         first_rule=first.astype(np.int32),
         first_lhs=lhs[first],
-        first_right=right[first],
+        first_right=np.where(
+            right[first] < n_nonterminals,
+            np.append(right_row, -1)[np.minimum(right[first], n_nonterminals)],
+            n_nonterminals - 1 - right[first],
+        ).astype(np.int32),
         first_weight=weight[first],
         last_ptr=pointers(right[last] - n_nonterminals, n_symbols - n_nonterminals),
         last_rule=last.astype(np.int32),
         last_lhs=lhs[last],
-        last_left=left[last],
+        last_left=left_row[left[last]],
         last_weight=weight[last],
         rule_left=left,
         rule_right=right,
@@ -60,6 +74,13 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
         terminal_rule=by_terminal.astype(np.int32),
         terminal_tag=lhs[by_terminal],
     )
+
+
+def rows_of(children: Ints, n_nonterminals: int) -> Ints:
+    """The row of each nonterminal among those that occur, in order; -1 for the others."""
+    occurs = np.isin(np.arange(n_nonterminals), children)
+    rows: Ints = np.where(occurs, np.cumsum(occurs) - 1, -1).astype(np.int32)
+    return rows
 
 
 def pointers(sorted_keys: np.ndarray, n_keys: int) -> Ints:

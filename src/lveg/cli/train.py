@@ -96,13 +96,20 @@ def train_parser_command(
     ] = Covariance.spherical,
     components: Annotated[int, typer.Option(min=1, help="gm: Gaussians a rule.")] = 4,
     dim: Annotated[int, typer.Option(min=1, help="gm: dimensions of a subtype.")] = 3,
+    spread: Annotated[
+        float, typer.Option(min=0.0, help="gm: means start at random within this of 0; the paper's start is 0.05.")
+    ] = 0.5,
+    alpha: Annotated[
+        float | None,
+        typer.Option(min=1e-9, help="gm: components start at this times P(rule), the paper's at 8; by default evenly."),
+    ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="gm: passes over the data.")] = 15,
     learning_rate: Annotated[float, typer.Option(min=1e-9, help="gm: Adam's step, less 5 % each epoch.")] = 0.02,
-    l2: Annotated[float, typer.Option(min=0.0, help="gm: how strongly parameters are held to their start.")] = 1.0,
+    l2: Annotated[float, typer.Option(min=0.0, help="gm: how strongly parameters are held to their start.")] = 2.0,
     batch: Annotated[int, typer.Option(min=1, help="gm: sentences an update.")] = 64,
     p_min: Annotated[
         float, typer.Option(min=1e-12, max=0.1, help="gm: training forests leave out what is less probable.")
-    ] = 1e-5,
+    ] = 1e-4,
     k_best: Annotated[
         int, typer.Option(min=0, help="gm: train on this many best trees of the treebank grammar; 0: on --p-min.")
     ] = 0,
@@ -166,6 +173,8 @@ def train_parser_command(
         dim=dim,
         covariance=covariance.value,
         p_min=p_min,
+        alpha=alpha,
+        spread=spread,
         max_length=max_length or GmOptions.max_length,
         memory=int(memory * 2**30),
         k_best=k_best,

@@ -1,8 +1,9 @@
 """Inside scores of a PCFG over all spans of a sentence.
 
 Cells hold values in the linear domain with one power of two each (docs/math.md: scale). A cell (i, j) is stored twice,
-`left[i, A, j]` and `right[j, A, i]`, so that the sum over split points runs along contiguous memory in both children,
-and once more by cell. Only nonterminals have cells; tags live in `tag_score`, one row a word, since they span one word.
+`left[i, row of A, j]` and `right[j, row of A, i]`, so that the sum over split points runs along contiguous memory in
+both children, and once more by cell. Only nonterminals have cells; tags live in `tag_score`, one row a word, since
+they span one word.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ def inside(
     """Fill the cells, shorter spans first: `bottom` before the unary step, `left` and `right` after it."""
     n, n_symbols = left.shape[0], rules.n_nonterminals
     left_low, left_high, right_low, right_high, right_most = extent
-    is_left, is_right = rules.is_left, rules.is_right
+    left_row, right_row, n_left = rules.left_row, rules.right_row, rules.n_left
     # Taken out of the tuple once: a tuple's field is fetched, and counted as a reference, at each access.
     is_part, pair_ptr, pair_right = rules.is_part, rules.pair_ptr, rules.pair_right
-    inner_ptr, inner_pair, inner_weight = rules.inner_ptr, rules.inner_pair, rules.inner_weight
+    over_ptr, over_lhs, over_weight = rules.over_ptr, rules.over_lhs, rules.over_weight
     first_ptr, first_lhs, first_right, first_weight = (
         rules.first_ptr, rules.first_lhs, rules.first_right, rules.first_weight,
     )  # fmt: skip
@@ -63,7 +64,6 @@ def inside(
     child_ptr, child_lhs, child_weight = rules.child_ptr, rules.child_lhs, rules.child_weight
     factor = np.zeros(n + 1)
     scaled = np.zeros(n + 1)
-    pair_inside = np.zeros(rules.pair_right.shape[0])
     cell = np.zeros(n_symbols)
     top = np.zeros(n_symbols)
     for width in range(1, n + 1):
@@ -76,8 +76,7 @@ def inside(
                 exponent = split_factors(scale, i, j, factor)
                 if exponent == DEAD:
                     continue
-                pair_inside[:] = 0.0
-                for b in range(n_symbols):
+                for b in range(n_left):
                     low, high = left_low[i, b], left_high[i, b]
                     if low > high or pair_ptr[b] == pair_ptr[b + 1]:
                         continue
@@ -86,17 +85,16 @@ def inside(
                     for p in range(pair_ptr[b], pair_ptr[b + 1]):
                         c = pair_right[p]
                         first, last = max(low, right_low[j, c]), min(high, right_high[j, c])
+                        if first > last:
+                            continue
                         total = 0.0
                         for k in range(np.uint32(first), np.uint32(last + 1)):
                             total += scaled[k] * right[j, c, k]
-                        pair_inside[p] = total
-                for a in range(n_symbols):
-                    total = 0.0
-                    for index in range(inner_ptr[a], inner_ptr[a + 1]):
-                        total += inner_weight[index] * pair_inside[inner_pair[index]]
-                    cell[a] = total
+                        if total > 0.0:
+                            for index in range(over_ptr[p], over_ptr[p + 1]):
+                                cell[over_lhs[index]] += over_weight[index] * total
                 add_tag_rules(
-                    n_symbols, first_ptr, first_lhs, first_right, first_weight, last_ptr, last_lhs, last_left,
+                    first_ptr, first_lhs, first_right, first_weight, last_ptr, last_lhs, last_left,
                     last_weight, tag_score, left, right, i, j, factor, cell,
                 )  # fmt: skip
                 close_symbols(is_part, spans[i, j], cell)
@@ -121,15 +119,17 @@ def inside(
                 if top[a] > 0.0:
                     bottom[i, j, a] = cell[a]
                     tops[i, j, a] = top[a]
-                    if is_left[a]:
-                        left[i, a, j] = top[a]
-                        left_low[i, a] = min(left_low[i, a], j)
-                        left_high[i, a] = max(left_high[i, a], j)
-                    if is_right[a]:
-                        right[j, a, i] = top[a]
-                        right_low[j, a] = min(right_low[j, a], i)
-                        right_high[j, a] = max(right_high[j, a], i)
-                        right_most[j, a] = max(right_most[j, a], top[a])
+                    row = left_row[a]
+                    if row >= 0:
+                        left[i, row, j] = top[a]
+                        left_low[i, row] = min(left_low[i, row], j)
+                        left_high[i, row] = max(left_high[i, row], j)
+                    row = right_row[a]
+                    if row >= 0:
+                        right[j, row, i] = top[a]
+                        right_low[j, row] = min(right_low[j, row], i)
+                        right_high[j, row] = max(right_high[j, row], i)
+                        right_most[j, row] = max(right_most[j, row], top[a])
 
 
 @kernel
@@ -148,7 +148,6 @@ def split_factors(scale: Any, i: int, j: int, factor: Any) -> int:
 
 @kernel
 def add_tag_rules(
-    n_symbols: int,
     first_ptr: Any,
     first_lhs: Any,
     first_right: Any,
@@ -171,10 +170,10 @@ def add_tag_rules(
             score = tag_score[i, tag] * factor[i + 1]
             for index in range(first_ptr[tag], first_ptr[tag + 1]):
                 c = first_right[index]
-                if c < n_symbols:
+                if c >= 0:
                     cell[first_lhs[index]] += first_weight[index] * score * right[j, c, i + 1]
                 elif j == i + 2:
-                    cell[first_lhs[index]] += first_weight[index] * score * tag_score[i + 1, c - n_symbols]
+                    cell[first_lhs[index]] += first_weight[index] * score * tag_score[i + 1, -1 - c]
         if tag_score[j - 1, tag] > 0.0:
             score = tag_score[j - 1, tag] * factor[j - 1]
             for index in range(last_ptr[tag], last_ptr[tag + 1]):

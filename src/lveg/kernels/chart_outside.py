@@ -20,6 +20,8 @@ def outside(
     right: Any,
     bottom: Any,
     tops: Any,
+    as_left: Any,
+    as_right: Any,
     scale: Any,
     extent: Extent,
     p_node: float,
@@ -30,12 +32,12 @@ def outside(
 
     An outside score is kept times its cell's scale over Z, so that outside × inside is the posterior. Nodes
     whose posterior is below a tenth of the thresholds hand nothing down: what their children lose is
-    below what is pruned (docs/math.md: pruning).
+    below what is pruned (docs/math.md: pruning). as_left, as_right: room in the shapes of `left` and `right`.
     """
     n, n_symbols = left.shape[0], rules.n_nonterminals
     tiny = min(p_node, p_edge) * 1e-1
-    as_left = np.zeros((n, n_symbols, n + 1))
-    as_right = np.zeros((n + 1, n_symbols, n + 1))
+    as_left[:] = 0.0
+    as_right[:] = 0.0
     tag_outside = np.zeros(tag_score.shape)
     from_root = np.zeros(n_symbols)
     above = np.zeros(n_symbols)
@@ -44,9 +46,9 @@ def outside(
     scaled = np.zeros(n + 1)
     gathered = np.zeros(n + 1)
     left_low, left_high, right_low, right_high, right_most = extent
-    is_left, is_right = rules.is_left, rules.is_right
-    pair_ptr, pair_right, weight = rules.pair_ptr, rules.pair_right, rules.weight
-    unary_ptr, rule_left, rule_right = rules.unary_ptr, rules.rule_left, rules.rule_right
+    left_row, right_row = rules.left_row, rules.right_row
+    pair_ptr, pair_left, pair_right, weight = rules.pair_ptr, rules.pair_left, rules.pair_right, rules.weight
+    unary_ptr, rule_left = rules.unary_ptr, rules.rule_left
     inner_ptr, inner_pair, inner_weight, inner_rule = (
         rules.inner_ptr, rules.inner_pair, rules.inner_weight, rules.inner_rule,
     )  # fmt: skip
@@ -94,10 +96,10 @@ def outside(
                 above[a] = 0.0
                 if tops[i, j, a] > 0.0:
                     score = from_root[a] if width == n else 0.0
-                    if is_left[a]:
-                        score += as_left[i, a, j]
-                    if is_right[a]:
-                        score += as_right[j, a, i]
+                    if left_row[a] >= 0:
+                        score += as_left[i, left_row[a], j]
+                    if right_row[a] >= 0:
+                        score += as_right[j, right_row[a], i]
                     if score * tops[i, j, a] >= tiny:
                         above[a] = score
                         alive = True
@@ -131,11 +133,11 @@ def outside(
                 # What falls below p_node has handed its share down; from here on it only counts as gone.
                 if below[a] * bottom[i, j, a] >= p_node:
                     size = keep_inner(
-                        inner_ptr, inner_pair, inner_weight, inner_rule, rule_left, rule_right, left, right,
+                        inner_ptr, inner_pair, inner_weight, inner_rule, pair_left, pair_right, left, right,
                         factor, pair_inside, a, below[a], i, j, p_edge, kept, size,
                     )  # fmt: skip
             size = tag_rules_outside(
-                n_symbols, first_ptr, first_lhs, first_right, first_weight, first_rule, last_ptr, last_lhs,
+                first_ptr, first_lhs, first_right, first_weight, first_rule, last_ptr, last_lhs,
                 last_left, last_weight, last_rule, tag_score, left, right, bottom, as_left, as_right,
                 tag_outside, factor, below, i, j, p_node, p_edge, kept, size,
             )  # fmt: skip
@@ -274,8 +276,8 @@ def keep_inner(
     inner_pair: Any,
     inner_weight: Any,
     inner_rule: Any,
-    rule_left: Any,
-    rule_right: Any,
+    pair_left: Any,
+    pair_right: Any,
     left: Any,
     right: Any,
     factor: Any,
@@ -293,17 +295,15 @@ def keep_inner(
         value = score * inner_weight[index]
         if value * pair_inside[inner_pair[index]] < p_edge:
             continue
-        rule = inner_rule[index]
-        b, c = rule_left[rule], rule_right[rule]
+        b, c = pair_left[inner_pair[index]], pair_right[inner_pair[index]]
         for k in range(i + 1, j):
             if value * factor[k] * left[i, b, k] * right[j, c, k] >= p_edge:
-                size = keep(kept, size, rule, i, k, j)
+                size = keep(kept, size, inner_rule[index], i, k, j)
     return size
 
 
 @kernel
 def tag_rules_outside(
-    n_symbols: int,
     first_ptr: Any,
     first_lhs: Any,
     first_right: Any,
@@ -336,15 +336,15 @@ def tag_rules_outside(
             score = tag_score[i, tag]
             for index in range(first_ptr[tag], first_ptr[tag + 1]):
                 a, c = first_lhs[index], first_right[index]
-                if below[a] <= 0.0 or (c >= n_symbols and j != i + 2):
+                if below[a] <= 0.0 or (c < 0 and j != i + 2):
                     continue
                 value = below[a] * first_weight[index] * factor[i + 1]
-                if c < n_symbols:
+                if c >= 0:
                     rest = right[j, c, i + 1]
                     as_right[j, c, i + 1] += value * score
                 else:
-                    rest = tag_score[i + 1, c - n_symbols]
-                    tag_outside[i + 1, c - n_symbols] += value * score
+                    rest = tag_score[i + 1, -1 - c]
+                    tag_outside[i + 1, -1 - c] += value * score
                 tag_outside[i, tag] += value * rest
                 if value * score * rest >= p_edge and below[a] * bottom[i, j, a] >= p_node:
                     size = keep(kept, size, first_rule[index], i, i + 1, j)

@@ -11,21 +11,28 @@ FREE, NO_PHRASE, ONLY_PHRASE, CLOSED = 0, 1, 2, 3
 class ChartRules(NamedTuple):
     """A PCFG laid out for the chart. The N nonterminals are numbered before the tags; weights are probabilities.
 
-    Binary rules over two nonterminals share work by *pair* of children: the pairs with left child B are
-    [pair_ptr[B], pair_ptr[B + 1]), their right children pair_right. The rules themselves are listed by
-    left-hand side: those of A are [inner_ptr[A], inner_ptr[A + 1]) in inner_rule, inner_pair and
-    inner_weight. Binary rules with a tag as left child are listed by that tag (first_*), those over a
-    nonterminal and then a tag by the latter (last_*). Unary rules are sorted, so that unary_ptr groups them
-    by left-hand side; child_* lists them by child, and terminal_* the lexical rules by terminal. is_left and is_right
-    tell which nonterminals are ever a left or a right child: many are never one of them, and need no row there.
+    Nonterminals that are ever a left child have a *row* for it, numbered in left_row, and those that are ever a right
+    child one in right_row; others have -1. Binary rules over two nonterminals share work by *pair* of children: the
+    pairs with left row b are [pair_ptr[b], pair_ptr[b + 1]), their rows pair_left and pair_right, and the rules over
+    pair p are [over_ptr[p], over_ptr[p + 1]) in over_lhs and over_weight. The same rules are listed by left-hand side:
+    those of A are [inner_ptr[A], inner_ptr[A + 1]) in inner_rule, inner_pair and inner_weight. Binary rules with a tag
+    as left child are listed by that tag (first_*; first_right is a right row, or -1 - tag), those over a nonterminal
+    and then a tag by the latter (last_*; last_left is a left row). Unary rules are sorted, so that unary_ptr groups
+    them by left-hand side; child_* lists them by child, and terminal_* the lexical rules by terminal.
     """
 
     n_nonterminals: int
     is_part: Any
-    is_left: Any
-    is_right: Any
+    left_row: Any
+    right_row: Any
+    n_left: int
+    n_right: int
     pair_ptr: Any
+    pair_left: Any
     pair_right: Any
+    over_ptr: Any
+    over_lhs: Any
+    over_weight: Any
     inner_ptr: Any
     inner_rule: Any
     inner_pair: Any
@@ -55,9 +62,9 @@ class ChartRules(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """First and last end of a nonterminal's spans from a start, and first and last start of its spans to an end.
+    """First and last end of a left row's spans from a start, and first and last start of a right row's spans to an end.
 
-    right_most is the largest score that the nonterminal has in a span to an end.
+    right_most is the largest score that the right row has in a span to an end.
     """
 
     left_low: Any

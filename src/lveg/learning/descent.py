@@ -31,7 +31,7 @@ class Descent:
     epochs: int = 15
     learning_rate: float = 0.02
     decay: float = 0.95
-    l2: float = 1.0
+    l2: float = 2.0
     batch: int = 64
     patience: int = 5
 

@@ -38,9 +38,9 @@ class GmOptions:
     components: int = 4
     dim: int = 3
     covariance: str = "spherical"
-    p_min: float = 1e-5
+    p_min: float = 1e-4
     alpha: float | None = None
-    spread: float = 0.05
+    spread: float = 0.5
     max_length: int = 50
     memory: int = 4 * 2**30
     k_best: int = 0
