@@ -46,9 +46,11 @@ def fill_overlaps(parameters: Components, slots: Any, rules: Any, begins: Any, t
     spherical = var.shape[0] < mean.shape[0]
     tile = 256
     block, n_blocks = 0, slots.shape[0]
-    room = 0
+    room, all_four = 0, spherical
     for b in range(n_blocks):
         room = max(room, begins[b + 1] - begins[b])
+        rule, asking = rules[b], slots[b] // 2
+        all_four = all_four and ptr[rule + 1] - ptr[rule] == 4 and ptr[asking + 1] - ptr[asking] == 4
     size = max(room, 4096)
     square, product, power = np.empty(size), np.empty(size), np.empty(size)
     power_bits = power.view(np.int64)
@@ -59,11 +61,13 @@ def fill_overlaps(parameters: Components, slots: Any, rules: Any, begins: Any, t
             width, height = ptr[slot // 2 + 1] - ptr[slot // 2], ptr[rule + 1] - ptr[rule]
             above, below = slot_column(ptr, first, slot), first[0] + ptr[rule]
             at = begins[done]
-            if width == 4 and height == 4 and spherical:
+            if all_four:
                 four_distances(mean, var, above, below, square, product, at - begin)
             else:
                 distances(mean, var, above, below, width, height, square, product, at - begin)
             done += 1
+        if all_four:
+            finish_spherical(square, product, power, begins[done] - begin, mean.shape[0])
         overlaps_of(square, product, power, power_bits, begins[done] - begin, table, begin)
         block = done
 
@@ -89,15 +93,13 @@ def distances(
 
 @kernel
 def four_distances(mean: Any, var: Any, above: int, below: int, square: Any, product: Any, at: int) -> None:
-    """`distances` of four by four spherical Gaussians."""
+    """The squared distances of four by four spherical Gaussians, and their summed variances; see `finish_spherical`."""
     up, down, to = np.uint64(above), np.uint64(below), np.uint64(at)
     dim = mean.shape[0]
+    u0, u1, u2, u3 = var[0, up], var[0, up + _ONE], var[0, up + _TWO], var[0, up + _THREE]
     for _ in range(4):
         own = var[0, down]
-        v0, v1 = var[0, up] + own, var[0, up + _ONE] + own
-        v2, v3 = var[0, up + _TWO] + own, var[0, up + _THREE] + own
         s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-        p0, p1, p2, p3 = 1.0, 1.0, 1.0, 1.0
         for d in range(dim):
             middle = mean[d, down]
             d0, d1 = mean[d, up] - middle, mean[d, up + _ONE] - middle
@@ -106,15 +108,25 @@ def four_distances(mean: Any, var: Any, above: int, below: int, square: Any, pro
             s1 += d1 * d1
             s2 += d2 * d2
             s3 += d3 * d3
-            p0 *= _TWO_PI * v0
-            p1 *= _TWO_PI * v1
-            p2 *= _TWO_PI * v2
-            p3 *= _TWO_PI * v3
-        s0, s1, s2, s3 = s0 / v0, s1 / v1, s2 / v2, s3 / v3
         square[to], square[to + _ONE], square[to + _TWO], square[to + _THREE] = s0, s1, s2, s3
-        product[to], product[to + _ONE], product[to + _TWO], product[to + _THREE] = p0, p1, p2, p3
+        product[to], product[to + _ONE] = u0 + own, u1 + own
+        product[to + _TWO], product[to + _THREE] = u2 + own, u3 + own
         down += _ONE
         to += np.uint64(4)
+
+
+@kernel
+def finish_spherical(square: Any, product: Any, power: Any, count: int, dim: int) -> None:
+    """Divide squared distances by the variances in `product`, and raise those, times 2 pi, to the dimension."""
+    for l in range(count):  # noqa: E741
+        square[l] /= product[l]
+    for l in range(count):  # noqa: E741
+        product[l] *= _TWO_PI
+    for l in range(count):  # noqa: E741
+        power[l] = product[l]
+    for _ in range(dim - 1):
+        for l in range(count):  # noqa: E741
+            product[l] *= power[l]
 
 
 @kernel
