@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from lveg.evaluation.brackets import SentenceScore
+    from lveg.evaluation.calibration import Calibration
     from lveg.evaluation.params import EvalbParams
     from lveg.evaluation.tags import TagCounts
-    from lveg.model import Model
+    from lveg.model import Model, Parse
     from lveg.trees import Cleaning, Tree
 
 
@@ -61,6 +62,9 @@ def evaluate(
     keep_functions: KeepFunctions = False,
     keep_traces: KeepTraces = False,
     empty: EmptyElements = None,
+    calibration: Annotated[
+        bool, typer.Option("--calibration", help="Parsers: whether the model's probabilities mean what they say.")
+    ] = False,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
@@ -81,6 +85,8 @@ def evaluate(
 
     if (system is None) == (model is None):
         raise UsageError("give either SYSTEM, a file of analyses, or --model MODEL")
+    if calibration and model is None:
+        raise UsageError("--calibration needs the probabilities of a --model")
     if per_sentence and as_json:
         raise UsageError("--per-sentence and --json exclude each other")
     kind = input_format.value if input_format else guess_format(gold)
@@ -90,13 +96,15 @@ def evaluate(
         kind = "brackets"
     loaded = _load(model)
     if kind == "conllu":
+        if calibration:
+            raise UsageError("--calibration is for parsers")
         _evaluate_tags(
             gold, system, loaded, against, as_json, per_sentence, decoder, column.value, train, threads, quiet
         )
     else:
         cleaning: Any = cleaning_of(keep_functions, keep_traces, empty, keep_unaries=True)
         _evaluate_brackets(
-            gold, system, loaded, against, as_json, per_sentence, decoder, params, cleaning, threads, quiet
+            gold, system, loaded, against, as_json, per_sentence, decoder, params, cleaning, calibration, threads, quiet
         )
 
 
@@ -116,6 +124,7 @@ def _evaluate_brackets(
     decoder: str | None,
     params_path: Path | None,
     cleaning: Cleaning,
+    calibration: bool,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -132,6 +141,7 @@ def _evaluate_brackets(
     from lveg.model_io import model_fingerprint
 
     params = read_params(str(params_path)) if params_path else COLLINS
+    parses: list[Parse] = []
     settings: dict[str, Any] = {"params": params_path.name if params_path else "COLLINS.prm"}
     if model is not None:
         if not isinstance(model, Parser):
@@ -141,7 +151,11 @@ def _evaluate_brackets(
         if any(not tree.children for tree in gold):
             raise UsageError(f"{gold_path}: a gold tree has no words")
         with console_report(quiet=quiet or as_json) as report:
-            scores = score_parser(model, gold, decoder or "max-rule", params, thread_count(threads), report).sentences
+            result = score_parser(
+                model, gold, decoder or "max-rule", params, thread_count(threads), report, marginals=calibration
+            )
+        scores = result.sentences
+        parses = result.parses
         settings |= {"model": model_fingerprint(model), "decoder": decoder or "max-rule"}
     else:
         gold = _trees(gold_path, cleaning, allow_empty=True)
@@ -152,20 +166,43 @@ def _evaluate_brackets(
     if against is not None:
         other = _pair_scores(gold, gold_path, against, cleaning, params)
     if as_json:
-        result: dict[str, Any] = {**brackets.summary_json(summary), "signature": note}
-        result["f1_interval"] = _interval(brackets.f1_counts(scores), brackets.f1_from_counts)
+        facts: dict[str, Any] = {**brackets.summary_json(summary), "signature": note}
+        facts["f1_interval"] = _interval(brackets.f1_counts(scores), brackets.f1_from_counts)
         if other is not None:
-            result["against"] = _comparison(
+            facts["against"] = _comparison(
                 brackets.f1_counts(scores), brackets.f1_counts(other), brackets.f1_from_counts
             )
-        _print_json(result)
+        for name, found in _calibrations(parses, gold).items():
+            facts[f"{name}_calibration_error"] = round(100 * found.error, 2)
+        _print_json(facts)
         return
     if per_sentence:
         typer.echo(brackets.evalb_report(scores, params))
     else:
         _bracket_table(brackets.summary_json(summary), summary.cutoff_len)
     _bracket_doubt(scores, other, params)
+    for name, found in _calibrations(parses, gold).items():
+        _calibration_table(name, found)
     typer.echo(f"signature: {note}")
+
+
+def _calibrations(parses: list[Parse], gold: list[Tree]) -> dict[str, Calibration]:
+    """How well the probabilities of constituents and of trees are calibrated; nothing where there are no marginals."""
+    from lveg.evaluation.calibration import constituent_calibration, tree_calibration
+
+    if not any(parse.constituents for parse in parses):
+        return {}
+    return {"constituent": constituent_calibration(parses, gold), "tree": tree_calibration(parses, gold)}
+
+
+def _calibration_table(name: str, found: Calibration) -> None:
+    typer.echo(f"\n{name} probabilities: expected calibration error {100 * found.error:.2f} %")
+    typer.echo(f"{'from':>8}{'to':>6}{'number':>9}{'given':>9}{'right':>9}")
+    for part in found.bins:
+        typer.echo(
+            f"{part.low:8.1f}{part.high:6.1f}{part.count:9,d}{100 * part.confidence:9.2f}{100 * part.accuracy:9.2f}"
+        )
+    typer.echo("")
 
 
 def _trees(path: Path | None, cleaning: Cleaning, allow_empty: bool) -> list[Tree]:

@@ -41,6 +41,7 @@ def score_parser(
     threads: int = 1,
     report: Report = silent,
     prepared: Sequence[Parses] | None = None,
+    marginals: bool = False,
 ) -> ParserScores:
     """Parse the words of gold trees and score the result as EVALB does.
 
@@ -49,7 +50,9 @@ def score_parser(
 
     def analyse(number: int) -> Parse:
         words = [escape_word(word) for word in gold[number].words()]
-        return parser.parse(words, decoder) if prepared is None else parser.decide(words, prepared[number], decoder)
+        if prepared is None:
+            return parser.parse(words, decoder, marginals=marginals)
+        return parser.decide(words, prepared[number], decoder, marginals=marginals)
 
     parses = []
     for parse in ordered_map(analyse, range(len(gold)), threads):

@@ -1,0 +1,77 @@
+"""Whether probabilities mean what they say: of all that is given 0.8, 80 % should be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lveg.model import Parse
+from lveg.trees import Tree
+
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Bin:
+    """What was given a probability from `low` to `high`: how much of it, the mean probability, the share right."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Bins of equal width and the expected calibration error: their mean distance of confidence and accuracy."""
+
+    bins: list[Bin]
+    error: float
+
+
+def calibrate(judged: Iterable[tuple[float, bool]]) -> Calibration:
+    """The calibration of (probability, whether it was right) pairs."""
+    pairs = list(judged)
+    probability = np.array([p for p, _ in pairs], dtype=float)
+    right = np.array([r for _, r in pairs], dtype=float)
+    place = np.minimum((probability * BINS).astype(int), BINS - 1)
+    bins, error = [], 0.0
+    for number in range(BINS):
+        inside = place == number
+        count = int(inside.sum())
+        if count:
+            confidence, accuracy = float(probability[inside].mean()), float(right[inside].mean())
+            bins.append(Bin(number / BINS, (number + 1) / BINS, count, confidence, accuracy))
+            error += count / len(pairs) * abs(confidence - accuracy)
+    return Calibration(bins, error)
+
+
+def constituent_calibration(parses: Sequence[Parse], gold: Sequence[Tree]) -> Calibration:
+    """Of the constituents of the best trees; parses must come with marginals."""
+    return calibrate(
+        (parse.constituents[span], span in right)
+        for parse, tree in zip(parses, gold, strict=True)
+        if parse.constituents
+        for right in [set(_constituents(tree))]
+        for span in _constituents(parse.tree)
+    )
+
+
+def tree_calibration(parses: Sequence[Parse], gold: Sequence[Tree]) -> Calibration:
+    """Of the best trees as wholes, tags included."""
+    return calibrate(
+        (float(np.exp(parse.trees[0].log_prob)), _same(parse.tree, tree))
+        for parse, tree in zip(parses, gold, strict=True)
+        if parse.trees[0].log_prob is not None
+    )
+
+
+def _constituents(tree: Tree) -> list[tuple[str, int, int]]:
+    return sorted({(node.label, start, end) for node, start, end in tree.spans()[1:] if node.word is None})
+
+
+def _same(one: Tree, other: Tree) -> bool:
+    return one.tags() == other.tags() and _constituents(one) == _constituents(other)

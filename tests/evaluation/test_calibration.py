@@ -1,0 +1,35 @@
+"""Calibration: counted by hand, and of a model whose trees were drawn from itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from lveg.evaluation.calibration import calibrate, constituent_calibration, tree_calibration
+from lveg.evaluation.models import score_parser
+from lveg.learning.train import train_parser
+from lveg.treebank.penn import read_trees
+from lveg.treebank.synthetic import ENGLISH
+
+DATA = ENGLISH.parent
+
+
+def test_by_hand() -> None:
+    found = calibrate([(0.95, True), (0.91, False), (1.0, True), (0.05, False), (0.0, True)])
+    assert [(part.low, part.count) for part in found.bins] == [(0.0, 2), (0.9, 3)]
+    first, last = found.bins
+    assert first.confidence == pytest.approx(0.025)
+    assert first.accuracy == 0.5
+    assert last.accuracy == pytest.approx(2 / 3)
+    expected = 2 / 5 * (0.5 - 0.025) + 3 / 5 * ((0.95 + 0.91 + 1.0) / 3 - 2 / 3)
+    assert found.error == pytest.approx(expected)
+    assert calibrate([]).error == 0.0
+
+
+def test_trees_drawn_from_the_model_are_calibrated() -> None:
+    """Where the truth is drawn from P(tree | sentence), the probabilities are right by definition."""
+    parser = train_parser([str(DATA / "demo-train.mrg")])
+    trees = [tree for tree in read_trees(DATA / "demo-dev.mrg") if len(tree.words()) <= 14][:150]
+    drawn = [tree for number, tree in enumerate(trees) for tree in parser.sample(tree.words(), 1, seed=number)]
+    parses = score_parser(parser, drawn, marginals=True).parses
+    assert constituent_calibration(parses, drawn).error < 0.04
+    assert tree_calibration(parses, drawn).error < 0.12
