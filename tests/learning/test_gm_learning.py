@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from lveg.errors import ModelError, UsageError
-from lveg.families.gm import Gm
+from lveg.families.gm import Gm, start
 from lveg.forest.builders import tree_forest
 from lveg.forest.forest import anchored_rules
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.descent import Descent, descend
 from lveg.learning.examples import Examples
-from lveg.learning.gm import GmOptions, best_forest, learn
+from lveg.learning.gm import SMALL as LEAST
+from lveg.learning.gm import GmOptions, best_forest, learn, weight_shares, weight_spread, without_small
 from lveg.learning.train import ParserOptions, train_parser
 from lveg.model import Parser
 from lveg.model_io import load_model, save_model
@@ -230,3 +231,48 @@ def test_it_ends_when_the_score_no_longer_rises() -> None:
     best = descend(Flat(), np.zeros(2), Descent(epochs=6, patience=3), score=score)
     assert len(seen) == 5
     assert np.array_equal(best, seen[1])
+
+
+def test_spread_of_weights_and_its_slope(trained: tuple[Parser, list[dict[str, object]]]) -> None:
+    gm = trained[0].gm
+    assert gm is not None
+    value, slope = weight_spread(gm)
+    shares = weight_shares(gm)
+    assert np.add.reduceat(shares, gm.ptr[:-1]) == pytest.approx(np.ones(len(gm.ptr) - 1))
+    assert value == pytest.approx(np.log(shares + LEAST).sum())
+    for place in (0, 17, len(slope) - 1):
+        moved = [gm.log_weight.copy() for _ in range(2)]
+        moved[0][place] += 1e-5
+        moved[1][place] -= 1e-5
+        up, down = (weight_spread(replace(gm, log_weight=weights))[0] for weights in moved)
+        assert slope[place] == pytest.approx((up - down) / 2e-5, abs=1e-5)
+
+
+def test_sparse_weights_lose_components(files: tuple[str, str], trees: list[Tree]) -> None:
+    plain = train_parser([files[0]])
+    options = replace(SMALL, sparsity=30.0, descent=replace(SMALL.descent, epochs=10, learning_rate=0.5))
+    sparse = learn(plain.coarse, plain.binarisation, trees[:100], options)
+    assert (np.diff(sparse.ptr) >= 1).all()
+    assert len(sparse.log_weight) < 2 * plain.grammar.n_rules
+    assert np.isfinite(replace(plain, gm=sparse).log_prob(trees[0]))
+
+
+def test_removing_what_weighs_nothing_changes_nothing(trees: list[Tree]) -> None:
+    plain = train_parser([str(DATA / "demo-train.mrg")])
+    model = start(plain.grammar, plain.weight, 3, 2, spread=0.5)
+    weights = model.log_weight.copy()
+    weights[1::3] = -80.0
+    model = replace(model, log_weight=weights)
+    small = without_small(plain.grammar, model)
+    assert (np.diff(small.ptr) == 2).all()
+    for tree in trees[:10]:
+        assert replace(plain, gm=small).log_prob(tree) == pytest.approx(replace(plain, gm=model).log_prob(tree))
+
+
+def test_components_by_frequency(files: tuple[str, str], trees: list[Tree]) -> None:
+    plain = train_parser([files[0]])
+    options = replace(SMALL, by_frequency=True, components=3, descent=replace(SMALL.descent, epochs=1))
+    counts = np.diff(learn(plain.coarse, plain.binarisation, trees[:40], options).ptr)
+    for least, most, number in ((0, 1, 1), (2, 3, 2), (4, np.inf, 3)):
+        chosen = (plain.grammar.count >= least) & (plain.grammar.count <= most)
+        assert (counts[chosen] == number).all()

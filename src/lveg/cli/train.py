@@ -95,6 +95,12 @@ def train_parser_command(
         Covariance, typer.Option(help="gm: one variance a Gaussian, or one a dimension.")
     ] = Covariance.spherical,
     components: Annotated[int, typer.Option(min=1, help="gm: Gaussians a rule.")] = 4,
+    by_frequency: Annotated[
+        bool, typer.Option("--by-frequency", help="gm: a rule seen c times has 1 + log2 c, at most --components.")
+    ] = False,
+    sparsity: Annotated[
+        float, typer.Option(min=0.0, help="gm: how strongly a rule's weight is drawn into few components.")
+    ] = 0.0,
     dim: Annotated[int, typer.Option(min=1, help="gm: dimensions of a subtype.")] = 3,
     spread: Annotated[
         float, typer.Option(min=0.0, help="gm: means start at random within this of 0; the paper's start is 0.05.")
@@ -170,6 +176,8 @@ def train_parser_command(
         raise UsageError("component pruning needs both --k-min and --k-max, the first not above the second")
     gm = GmOptions(
         components=components,
+        by_frequency=by_frequency,
+        sparsity=sparsity,
         dim=dim,
         covariance=covariance.value,
         p_min=p_min,

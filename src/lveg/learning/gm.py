@@ -11,12 +11,12 @@ import numpy as np
 
 from lveg.chart.coarse import CoarseParser
 from lveg.decoding.derivations import best_derivations
-from lveg.families.gm import ComponentPruning, Gm, Gradient, count_plans, plan, start
+from lveg.families.gm import ComponentPruning, Gm, Gradient, columns_of, count_plans, plan, start
 from lveg.families.pcfg import Pcfg
 from lveg.forest.builders import union
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import Floats, Ints
+from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.descent import Descent, descend
 from lveg.learning.examples import Examples
@@ -24,18 +24,26 @@ from lveg.parallel import ordered_map
 from lveg.report import Report, silent
 from lveg.trees import Tree
 
+SMALL = 1e-3
+"""A component with a smaller share of its rule's weight is next to nothing."""
+
 
 @dataclass(frozen=True)
 class GmOptions:
     """How a Gaussian mixture grammar is made; docs/decisions/0006 tells where the defaults come from.
 
-    p_min: training forests leave out what has a lower posterior in the treebank grammar. k_best: where not 0, they hold
-    instead that many best trees of the treebank grammar, and what these trees' rules make together. max_length: longer
-    sentences are in the treebank grammar, but not learned from. memory: bytes of training forests that are held; the
-    rest is in a temporary file. k_min, k_max, theta: component pruning while learning; none where k_max is 0.
+    components: Gaussians a rule. by_frequency: the most that a rule has; one that occurs c times has 1 + log2 c.
+    sparsity: strength of a prior that wants a rule's weight in few of its components; those left with next to nothing
+    are removed in the end. p_min: training forests leave out what has a lower posterior in the treebank grammar.
+    k_best: where not 0, they hold instead that many best trees of the treebank grammar, and what the rules of these
+    trees make together. max_length: longer sentences are in the treebank grammar, but not learned from. memory: bytes
+    of training forests that are held; the rest is in a temporary file. k_min, k_max, theta: component pruning while
+    learning; none where k_max is 0.
     """
 
     components: int = 4
+    by_frequency: bool = False
+    sparsity: float = 0.0
     dim: int = 3
     covariance: str = "spherical"
     p_min: float = 1e-4
@@ -56,6 +64,7 @@ class GmObjective:
 
     shape: Gm
     examples: Examples
+    sparsity: float = 0.0
 
     @property
     def size(self) -> int:
@@ -70,7 +79,47 @@ class GmObjective:
         """The value for some sentences; adds its derivative to `slope`."""
         signs = [1.0, -1.0] * len(numbers)
         log_z = model.add_gradient(self.examples.gather(numbers), signs, Gradient(*_parts(model, slope)))
-        return float(np.dot(log_z, signs))
+        value = float(np.dot(log_z, signs))
+        if self.sparsity:
+            part = self.sparsity * len(numbers) / self.size
+            spread, slopes = weight_spread(model)
+            value += part * spread
+            slope[: len(slopes)] += part * slopes
+        return value
+
+
+def weight_spread(model: Gm) -> tuple[float, Floats]:
+    """The summed log shares of components, from SMALL upwards, and the derivative in the log weights.
+
+    It is small where few components have all the weight: a Dirichlet prior's logarithm, kept finite.
+    """
+    counts, begins = np.diff(model.ptr), model.ptr[:-1]
+    shares = weight_shares(model)
+    slopes = shares / (shares + SMALL)
+    total = np.repeat(np.add.reduceat(slopes, begins), counts)
+    return float(np.log(shares + SMALL).sum()), slopes - shares * total
+
+
+def weight_shares(model: Gm) -> Floats:
+    """What part of its rule's weight each component has."""
+    counts, begins = np.diff(model.ptr), model.ptr[:-1]
+    largest = np.maximum.reduceat(model.log_weight, begins)
+    weights = np.exp(model.log_weight - np.repeat(largest, counts))
+    shares: Floats = weights / np.repeat(np.add.reduceat(weights, begins), counts)
+    return shares
+
+
+def without_small(grammar: Grammar, model: Gm, least: float = SMALL) -> Gm:
+    """The grammar without the components that have less than a share of their rule's weight."""
+    kept = weight_shares(model) >= least
+    counts = np.add.reduceat(kept, model.ptr[:-1])
+    ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    ends = (grammar.n_rules, grammar.lexical_start, grammar.n_binary)
+    columns = np.concatenate(
+        [first + np.flatnonzero(kept[: model.ptr[end]]) for first, end in zip(model.first, ends, strict=True)]
+    )
+    *first, _ = columns_of(grammar, ptr)
+    return Gm(ptr, np.array(first), model.log_weight[kept], model.mean[:, columns], model.log_std[:, columns])
 
 
 def values_of(model: Gm) -> Floats:
@@ -131,8 +180,11 @@ def learn(
     checkpoint: Checkpoint | None = None,
 ) -> Gm:
     """The grammar with the best development F1 of all epochs, or the last one where there is no score."""
+    components: int | Ints = options.components
+    if options.by_frequency:
+        components = np.minimum(1 + np.log2(np.maximum(coarse.grammar.count, 1.0)).astype(int), options.components)
     first = start(
-        coarse.grammar, coarse.weight, options.components, options.dim, options.covariance, options.alpha,
+        coarse.grammar, coarse.weight, components, options.dim, options.covariance, options.alpha,
         options.spread, seed,
     )  # fmt: skip
     if options.k_max:
@@ -164,13 +216,17 @@ def _learn(
         del settings["descent"]["epochs"], settings["memory"]
         checkpoint = checkpoint.keyed(seed=seed, options=settings, grammar=coarse.grammar.fingerprint)
     value = descend(
-        GmObjective(first, examples), values_of(first), options.descent, seed, threads,
+        GmObjective(first, examples, options.sparsity), values_of(first), options.descent, seed, threads,
         None if score is None else scored, report, checkpoint,
     )  # fmt: skip
     learned = with_values(first, value)
     if learned.pruning is not None:
         report("component pruning", cost_of_pruning(learned, examples))
-    return replace(learned, pruning=None)
+    learned = replace(learned, pruning=None)
+    if options.sparsity:
+        before, learned = len(learned.log_weight), without_small(coarse.grammar, learned)
+        report("sparsity", {"components": before, "kept": len(learned.log_weight)})
+    return learned
 
 
 def cost_of_pruning(model: Gm, examples: Examples, most: int = 200) -> dict[str, Any]:
