@@ -22,8 +22,8 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n auto
 
 check: $(DEV)
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks experiments
+	$(BIN)/ruff format --check src tests benchmarks experiments
 	$(BIN)/mypy
 
 bench: $(DEV)

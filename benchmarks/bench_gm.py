@@ -1,4 +1,4 @@
-"""Gaussian mixture grammars: the cost of an epoch and of a parse, by sentences, length, K and d; what the machine allows.
+"""Gaussian mixture grammars: the cost of an epoch and a parse, by sentences, length, K and d; what the machine allows.
 
     python benchmarks/bench_gm.py [TREEBANK]
 

@@ -180,6 +180,22 @@ def learn(
     checkpoint: Checkpoint | None = None,
 ) -> Gm:
     """The grammar with the best development F1 of all epochs, or the last one where there is no score."""
+    short = [tree for tree in trees if len(tree.words()) <= options.max_length]
+    with closing(prepare(coarse, scheme, short, options, threads, report)) as examples:
+        return learn_from(coarse, examples, options, seed, threads, score, report, checkpoint)
+
+
+def learn_from(
+    coarse: CoarseParser,
+    examples: Examples,
+    options: GmOptions,
+    seed: int = 0,
+    threads: int = 1,
+    score: Callable[[Gm], dict[str, Any]] | None = None,
+    report: Report = silent,
+    checkpoint: Checkpoint | None = None,
+) -> Gm:
+    """`learn`, from examples that are there."""
     components: int | Ints = options.components
     if options.by_frequency:
         components = np.minimum(1 + np.log2(np.maximum(coarse.grammar.count, 1.0)).astype(int), options.components)
@@ -189,27 +205,12 @@ def learn(
     )  # fmt: skip
     if options.k_max:
         first = replace(first, pruning=ComponentPruning(options.k_min, options.k_max, options.theta))
-    short = [tree for tree in trees if len(tree.words()) <= options.max_length]
-    with closing(prepare(coarse, scheme, short, options, threads, report)) as examples:
-        return _learn(coarse, examples, first, options, seed, threads, score, report, checkpoint)
 
-
-def _learn(
-    coarse: CoarseParser,
-    examples: Examples,
-    first: Gm,
-    options: GmOptions,
-    seed: int,
-    threads: int,
-    score: Callable[[Gm], dict[str, Any]] | None,
-    report: Report,
-    checkpoint: Checkpoint | None,
-) -> Gm:
     def scored(value: Floats) -> tuple[float, dict[str, Any]]:
         assert score is not None
         summary = score(with_values(first, value))
-        facts = {f"dev_{name}": number for name, number in summary.items() if not isinstance(number, dict)}
-        return summary["f1"], facts
+        told = ("precision", "recall", "f1", "exact_match", "tag_accuracy")
+        return summary["f1"], {f"dev_{name}": summary[name] for name in told}
 
     if checkpoint is not None:
         settings = asdict(options)

@@ -121,12 +121,15 @@ def train_parser(
     prepared: list[Parses] | None = None
     if options.model == "gm":
         if gold:
-            prepared = _prepared(parser, gold, threads, report)
+            prepared = coarse_parses(parser, gold, threads, report)
 
         def score(gm: Gm) -> dict[str, Any]:
             return score_parser(replace(parser, gm=gm), gold, threads=threads, report=report, prepared=prepared).summary
 
         settings = options.gm or GmOptions()
+        if checkpoint is not None:
+            rest = {name: value for name, value in info["settings"].items() if name != "gm"}
+            checkpoint = checkpoint.keyed(train=trees_fingerprint(trees), dev=info.get("dev_fingerprint"), rest=rest)
         learned = learn(
             parser.coarse, binarisation, trees, settings, options.seed, threads, score if gold else None, report,
             checkpoint,
@@ -139,7 +142,7 @@ def train_parser(
     return parser
 
 
-def _prepared(parser: Parser, gold: Sequence[Tree], threads: int, report: Report) -> list[Parses]:
+def coarse_parses(parser: Parser, gold: Sequence[Tree], threads: int = 1, report: Report = silent) -> list[Parses]:
     """What the coarse grammar leaves of each development sentence; learning changes nothing in it."""
     prepared: list[Parses] = []
     words = [[escape_word(word) for word in tree.words()] for tree in gold]
