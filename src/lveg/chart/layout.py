@@ -21,7 +21,6 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
 
     left_row = rows_of(left[binary], n_nonterminals)
     right_row = rows_of(right[binary], n_nonterminals)
-    over = np.argsort(inner_pair, kind="stable")
 
     first = np.flatnonzero(left[binary] >= n_nonterminals)
     first = first[np.argsort(left[first], kind="stable")]
@@ -40,9 +39,6 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
         pair_ptr=pointers(left_row[pair_left], int(left_row.max(initial=-1)) + 1),
         pair_left=left_row[pair_left],
         pair_right=right_row[pair_right],
-        over_ptr=pointers(inner_pair[over], len(pairs)),
-        over_lhs=lhs[inner][over],
-        over_weight=weight[inner][over],
         inner_ptr=pointers(lhs[inner], n_nonterminals),
         inner_rule=inner.astype(np.int32),
         inner_pair=inner_pair.astype(np.int32),

@@ -54,7 +54,7 @@ def inside(
     left_row, right_row, n_left = rules.left_row, rules.right_row, rules.n_left
     # Taken out of the tuple once: a tuple's field is fetched, and counted as a reference, at each access.
     is_part, pair_ptr, pair_right = rules.is_part, rules.pair_ptr, rules.pair_right
-    over_ptr, over_lhs, over_weight = rules.over_ptr, rules.over_lhs, rules.over_weight
+    inner_ptr, inner_pair, inner_weight = rules.inner_ptr, rules.inner_pair, rules.inner_weight
     first_ptr, first_lhs, first_right, first_weight = (
         rules.first_ptr, rules.first_lhs, rules.first_right, rules.first_weight,
     )  # fmt: skip
@@ -64,6 +64,7 @@ def inside(
     child_ptr, child_lhs, child_weight = rules.child_ptr, rules.child_lhs, rules.child_weight
     factor = np.zeros(n + 1)
     scaled = np.zeros(n + 1)
+    pair_inside = np.zeros(pair_right.shape[0])
     cell = np.zeros(n_symbols)
     top = np.zeros(n_symbols)
     for width in range(1, n + 1):
@@ -76,6 +77,7 @@ def inside(
                 exponent = split_factors(scale, i, j, factor)
                 if exponent == DEAD:
                     continue
+                pair_inside[:] = 0.0
                 for b in range(n_left):
                     low, high = left_low[i, b], left_high[i, b]
                     if low > high or pair_ptr[b] == pair_ptr[b + 1]:
@@ -85,14 +87,15 @@ def inside(
                     for p in range(pair_ptr[b], pair_ptr[b + 1]):
                         c = pair_right[p]
                         first, last = max(low, right_low[j, c]), min(high, right_high[j, c])
-                        if first > last:
-                            continue
                         total = 0.0
                         for k in range(np.uint32(first), np.uint32(last + 1)):
                             total += scaled[k] * right[j, c, k]
-                        if total > 0.0:
-                            for index in range(over_ptr[p], over_ptr[p + 1]):
-                                cell[over_lhs[index]] += over_weight[index] * total
+                        pair_inside[p] = total
+                for a in range(n_symbols):
+                    total = 0.0
+                    for index in range(inner_ptr[a], inner_ptr[a + 1]):
+                        total += inner_weight[index] * pair_inside[inner_pair[index]]
+                    cell[a] = total
                 add_tag_rules(
                     first_ptr, first_lhs, first_right, first_weight, last_ptr, last_lhs, last_left,
                     last_weight, tag_score, left, right, i, j, factor, cell,

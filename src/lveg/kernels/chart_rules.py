@@ -13,12 +13,12 @@ class ChartRules(NamedTuple):
 
     Nonterminals that are ever a left child have a *row* for it, numbered in left_row, and those that are ever a right
     child one in right_row; others have -1. Binary rules over two nonterminals share work by *pair* of children: the
-    pairs with left row b are [pair_ptr[b], pair_ptr[b + 1]), their rows pair_left and pair_right, and the rules over
-    pair p are [over_ptr[p], over_ptr[p + 1]) in over_lhs and over_weight. The same rules are listed by left-hand side:
-    those of A are [inner_ptr[A], inner_ptr[A + 1]) in inner_rule, inner_pair and inner_weight. Binary rules with a tag
-    as left child are listed by that tag (first_*; first_right is a right row, or -1 - tag), those over a nonterminal
-    and then a tag by the latter (last_*; last_left is a left row). Unary rules are sorted, so that unary_ptr groups
-    them by left-hand side; child_* lists them by child, and terminal_* the lexical rules by terminal.
+    pairs with left row b are [pair_ptr[b], pair_ptr[b + 1]), their rows pair_left and pair_right. The rules themselves
+    are listed by left-hand side: those of A are [inner_ptr[A], inner_ptr[A + 1]) in inner_rule, inner_pair and
+    inner_weight. Binary rules with a tag as left child are listed by that tag (first_*; first_right is a right row, or
+    -1 - tag), those over a nonterminal and then a tag by the latter (last_*; last_left is a left row). Unary rules are
+    sorted, so that unary_ptr groups them by left-hand side; child_* lists them by child, and terminal_* the lexical
+    rules by terminal.
     """
 
     n_nonterminals: int
@@ -30,9 +30,6 @@ class ChartRules(NamedTuple):
     pair_ptr: Any
     pair_left: Any
     pair_right: Any
-    over_ptr: Any
-    over_lhs: Any
-    over_weight: Any
     inner_ptr: Any
     inner_rule: Any
     inner_pair: Any
