@@ -25,7 +25,7 @@ from lveg.kernels.jit import kernel
 from lveg.learning.descent import PART
 from lveg.learning.gm import GmOptions
 from lveg.learning.train import read_gold_trees, train_parser
-from lveg.model import P_MIN, Parser
+from lveg.model import Parser
 from lveg.trees import Cleaning, Tree
 
 PUBLISHED, STRONGEST = 2200.0, 210.0  # ms a sentence of up to 20 words and epoch, measured for the original
@@ -172,7 +172,7 @@ def parsing(parser: Parser, name: str) -> None:
     gold = read_gold_trees([treebank(name, "dev")], Cleaning(collapse_unaries=False))[:400]
     model = replace(parser, gm=model_of(parser))
     model.parse(gold[0].words())
-    coarse = best_of(lambda: [model.coarse.parses(tree.words(), P_MIN) for tree in gold], 1)
+    coarse = best_of(lambda: [model.coarse.parses(tree.words(), model.p_min) for tree in gold], 1)
     whole = best_of(lambda: [model.parse(tree.words()) for tree in gold], 1)
     rows: list[list[object]] = [
         ["coarse pass, pruning, forest", f"{1e3 * coarse / len(gold):.2f}"],

@@ -27,7 +27,7 @@ from lveg.learning.descent import Descent
 from lveg.learning.examples import Examples
 from lveg.learning.gm import GmOptions, learn_from, prepare
 from lveg.learning.train import coarse_parses, read_gold_trees, train_parser
-from lveg.model import Parser
+from lveg.model import P_MIN, Parser
 from lveg.trees import Cleaning
 
 
@@ -50,7 +50,7 @@ def parser_of(name: str) -> Parser:
 def development(name: str) -> tuple[Any, Any]:
     """(gold trees, what the treebank grammar leaves of their sentences)."""
     gold = read_gold_trees([treebank(name, "dev")], Cleaning(collapse_unaries=False))
-    return gold, coarse_parses(parser_of(name), gold)
+    return gold, coarse_parses(parser_of(name), gold, P_MIN["gm"])
 
 
 @cache

@@ -21,8 +21,8 @@ from lveg.grammar.grammar import Floats, Grammar
 from lveg.grammar.symbols import PHRASE
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
-P_MIN = 1e-5
-"""Default posterior threshold for nodes and edges of the forest that is parsed."""
+P_MIN = {"pcfg": 1e-5, "gm": 3e-5}
+"""Default posterior threshold for nodes and edges of the forest that is parsed, by family (docs/decisions/0006)."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,11 @@ class Parser:
         """What `--model` called it."""
         return "pcfg" if self.gm is None else "gm"
 
+    @property
+    def p_min(self) -> float:
+        """The posterior threshold that it parses with where none is given."""
+        return P_MIN[self.family_name]
+
     @cached_property
     def coarse(self) -> CoarseParser:
         """The builder of forests."""
@@ -103,7 +108,7 @@ class Parser:
         decoder: str = "max-rule",
         count: int = 1,
         constraints: Constraints = NO_CONSTRAINTS,
-        p_min: float = P_MIN,
+        p_min: float | None = None,
         marginals: bool = False,
         max_words: int = MAX_WORDS,
     ) -> Parse:
@@ -111,6 +116,7 @@ class Parser:
         words = [escape_word(word) for word in words]
         if not words:
             return Parse([], [Candidate(EMPTY_TREE, 0.0, 0.0)], 0.0, None)
+        p_min = self.p_min if p_min is None else p_min
         parses = self.coarse.parses(words, p_min, constraints=constraints, max_words=max_words)
         return self.decide(words, parses, decoder, count, constraints, marginals)
 
@@ -142,8 +148,9 @@ class Parser:
         shares = constituents(grammar, forest, posterior) if marginals else {}
         return Parse(list(words), trees, log_sentence, parses.fallback, shares)
 
-    def log_prob(self, tree: Tree, p_min: float = P_MIN) -> float:
+    def log_prob(self, tree: Tree, p_min: float | None = None) -> float:
         """log P(tree | its words) of any tree, cleaned as in training; -inf where the grammar does not derive it."""
+        p_min = self.p_min if p_min is None else p_min
         cleaned = self.cleaning(tree)
         if cleaned is None:
             raise UsageError("the tree has no words")
@@ -155,10 +162,10 @@ class Parser:
             return self.family.log_z(gold) - self.coarse.prune(cleaned.words(), p_min, p_min)[0]
         return self.family.log_z(gold) - self.family.log_z(forest)
 
-    def sample(self, words: Sequence[str], count: int = 1, seed: int = 0, p_min: float = P_MIN) -> list[Tree]:
+    def sample(self, words: Sequence[str], count: int = 1, seed: int = 0, p_min: float | None = None) -> list[Tree]:
         """Trees drawn independently from P(tree | sentence), the same for the same seed."""
         words = [escape_word(word) for word in words]
-        parses = self.coarse.parses(words, p_min)
+        parses = self.coarse.parses(words, self.p_min if p_min is None else p_min)
         if parses.forest is None:
             return [self._flat_tree(words, NO_CONSTRAINTS)] * count
         if self.gm is not None and parses.fallback != "glue":

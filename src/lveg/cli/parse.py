@@ -60,8 +60,11 @@ def parse(
     gold_tags: Annotated[bool, typer.Option(help="Keep the tags of INPUT (brackets, CoNLL-U, JSON lines).")] = False,
     column: Annotated[Column, typer.Option(help="CoNLL-U with --gold-tags: the column of the tags.")] = Column.upos,
     p_min: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned.")
-    ] = 1e-5,
+        float | None,
+        typer.Option(
+            min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned; pcfg: 1e-5, gm: 3e-5."
+        ),
+    ] = None,
     max_words: Annotated[
         int,
         typer.Option(min=1, help="Longer sentences get a flat tree; memory grows with the square of the length."),

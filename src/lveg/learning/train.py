@@ -121,7 +121,7 @@ def train_parser(
     prepared: list[Parses] | None = None
     if options.model == "gm":
         if gold:
-            prepared = coarse_parses(parser, gold, threads, report)
+            prepared = coarse_parses(parser, gold, P_MIN[options.model], threads, report)
 
         def score(gm: Gm) -> dict[str, Any]:
             return score_parser(replace(parser, gm=gm), gold, threads=threads, report=report, prepared=prepared).summary
@@ -142,11 +142,13 @@ def train_parser(
     return parser
 
 
-def coarse_parses(parser: Parser, gold: Sequence[Tree], threads: int = 1, report: Report = silent) -> list[Parses]:
+def coarse_parses(
+    parser: Parser, gold: Sequence[Tree], p_min: float, threads: int = 1, report: Report = silent
+) -> list[Parses]:
     """What the coarse grammar leaves of each development sentence; learning changes nothing in it."""
     prepared: list[Parses] = []
     words = [[escape_word(word) for word in tree.words()] for tree in gold]
-    for parses in ordered_map(lambda sentence: parser.coarse.parses(sentence, P_MIN), words, threads):
+    for parses in ordered_map(lambda sentence: parser.coarse.parses(sentence, p_min), words, threads):
         prepared.append(parses)
         report("progress", {"what": "development forests", "done": len(prepared), "total": len(gold)})
     return prepared
