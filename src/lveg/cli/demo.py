@@ -21,7 +21,9 @@ def demo() -> None:
 
     from lveg.cli.console import console_report
     from lveg.drawing import draw_text
-    from lveg.learning.train import train_parser, train_tagger
+    from lveg.learning.descent import Descent
+    from lveg.learning.gm import GmOptions
+    from lveg.learning.train import ParserOptions, train_parser, train_tagger
     from lveg.model_io import load_model, save_model
     from lveg.parallel import default_threads
     from lveg.treebank.synthetic import ENGLISH
@@ -29,10 +31,14 @@ def demo() -> None:
     data = ENGLISH.parent
     threads = default_threads()
     with tempfile.TemporaryDirectory() as folder, console_report() as report:
-        typer.echo("1. A parser from 1,750 trees (lveg train parser demo-train.mrg --dev demo-dev.mrg ...)")
-        parser = train_parser(
-            [str(data / "demo-train.mrg")], [str(data / "demo-dev.mrg")], threads=threads, report=report
-        )
+        train, dev_trees = [str(data / "demo-train.mrg")], [str(data / "demo-dev.mrg")]
+        typer.echo("1. The grammar of 1,750 trees (lveg train parser demo-train.mrg --dev demo-dev.mrg ...)")
+        plain = train_parser(train, dev_trees, threads=threads, report=report)
+        typer.echo(f"   labelled F1 {plain.info['dev']['f1']:.2f}\n")
+
+        typer.echo("   The same with latent subtypes (... --model gm --epochs 8)")
+        options = ParserOptions(model="gm", gm=GmOptions(descent=Descent(epochs=8)))
+        parser = train_parser(train, dev_trees, options, threads=threads, report=report)
         path = os.path.join(folder, "demo-parser.lveg")
         save_model(parser, path)
         parser = load_model(path)  # type: ignore[assignment]
