@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise, product
 
 import numpy as np
@@ -148,7 +149,7 @@ def test_subtypes_equal_enumeration(subtypes: int) -> None:
         grammar = random_grammar(seed)
         model = random_lvg(grammar, subtypes, seed)
         for terminals in sentences(grammar, seed):
-            check_sums(model, grammar, terminals, lambda tags, t=terminals: lvg_weight(model, grammar, t, tags))
+            check_sums(model, grammar, terminals, partial(lvg_weight, model, grammar, terminals))
 
 
 @pytest.mark.parametrize("components", [1, 2, 4])
@@ -158,7 +159,7 @@ def test_gaussians_equal_enumeration_with_numeric_integration(components: int, c
         grammar = random_grammar(seed)
         model = random_gm(grammar, components, 1, covariance, seed)
         for terminals in sentences(grammar, seed):
-            check_sums(model, grammar, terminals, lambda tags, t=terminals: gm_weight(model, grammar, t, tags))
+            check_sums(model, grammar, terminals, partial(gm_weight, model, grammar, terminals))
 
 
 MODELS: dict[str, Callable[[Grammar, int], TagFamily]] = {
@@ -227,7 +228,9 @@ def test_subtypes_start_as_the_hmm(subtypes: int) -> None:
     grammar = random_grammar(3)
     weight = hmm_weights(grammar)
     packed = pack(grammar.lexicon.terminals(list("abcd")))
-    one, alike, noisy = (start_lvg(grammar, weight, n, noise) for n, noise in ((1, 0.0), (subtypes, 0.0), (subtypes, 0.01)))
+    one, alike, noisy = (
+        start_lvg(grammar, weight, n, noise) for n, noise in ((1, 0.0), (subtypes, 0.0), (subtypes, 0.01))
+    )
     assert alike.log_z(packed) == pytest.approx(one.log_z(packed), abs=1e-10)
     assert noisy.log_z(packed) == pytest.approx(one.log_z(packed), abs=0.05)
     assert noisy.log_z(packed) != alike.log_z(packed)

@@ -13,11 +13,8 @@ from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.chain import TagTable
 from lveg.kernels.chain_lvg import LvgArrays, run
 
-LARGEST = 1e4
-"""No log weight is larger; learning keeps far below it."""
-
-SMALLEST_LOG = -700.0
-"""The log weight of what has probability zero: the logarithm of the smallest numbers there are."""
+LARGEST = 700.0
+"""No log weight is farther from 0: beyond it exponentials are no numbers. What has probability 0 has the least."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +36,15 @@ class TagLvg(TagFamily):
     def n_tags(self) -> int:
         """The number of tags."""
         return self.tags
+
+    @cached_property
+    def is_probability(self) -> bool:
+        """Whether starts, what follows a subtype and its words each sum to one."""
+        start, transition, end, emission = self.weight
+        words = np.zeros_like(end)
+        np.add.at(words, self.table.tag, emission[self.table.rule])
+        sums = (start.sum(), transition.sum(axis=(2, 3)) + end, words)
+        return all(np.allclose(total, 1.0, rtol=0, atol=1e-6) for total in sums)
 
     def with_value(self, value: Floats) -> TagLvg:
         """The same with other parameters, which are not copied."""
@@ -112,4 +118,4 @@ def normalise(probability: LvgArrays, grammar: Grammar) -> None:
 def logs(probability: Floats) -> Floats:
     """Logarithms, of zero too."""
     with np.errstate(divide="ignore"):
-        return np.maximum(np.log(probability), SMALLEST_LOG)
+        return np.maximum(np.log(probability), -LARGEST)

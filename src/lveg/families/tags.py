@@ -29,7 +29,7 @@ class TagPosterior:
 
     def best_sequence(self) -> Ints:
         """The best sequence of the Markov chain with these posteriors  [math: tag-max-rule]."""
-        path = np.zeros(len(self.tag), np.int64)
+        path = np.zeros(len(self.tag), np.int32)
         best_path(self.tag, self.pair, path)
         return path
 
@@ -57,6 +57,11 @@ class TagFamily(ABC):
     @abstractmethod
     def n_tags(self) -> int:
         """The number of tags."""
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether Z is the probability of the sentence."""
+        return False
 
     def log_z(self, packed: Ints, is_given: bool = False) -> float:
         """Log of the summed weight of all tag sequences, or of the given one, of packed sentences."""
@@ -89,4 +94,6 @@ def check_value(value: Floats, size: int, largest: float) -> None:
     if value.shape != (size,):
         raise GrammarError(f"there are {value.size} parameters where {size} are needed")
     if not (np.abs(value) <= largest).all():
-        raise GrammarError("a parameter is not a number that learning can give")
+        raise GrammarError(
+            f"a parameter is not a number from {-largest:g} to {largest:g}; was the learning rate too high?"
+        )

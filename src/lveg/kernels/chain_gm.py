@@ -184,34 +184,46 @@ def meet(
 ) -> int:
     """Fill the rows, columns and overlaps of a tag of word i; the number of rows  [math: tag-overlap]."""
     make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, room)
-    n_rows = (begin[i] - begin[i - 1]) * width * width
-    mean, var = weight.mean, weight.std
-    row_mean, row_var, column = room.row_mean, room.row_var, room.column
-    square, product = room.square, room.product
-    dim, n_var = mean.shape[0], var.shape[0]
-    group = dim // n_var
+    n_rows: int = (begin[i] - begin[i - 1]) * width * width
+    column = room.column
     c = 0
     for z in range(begin[i + 1], begin[i + 2]):
         first = link(i, n, tag[y], tag[z], n_tags) * width
         for l in range(width):  # noqa: E741
             column[c] = first + l
-            at = c * n_rows
-            for g in range(n_var):
-                v = var[g, first + l]
-                for r in range(n_rows):
-                    square[at + r] = 0.0 if g == 0 else square[at + r]
-                if g == 0:
-                    for r in range(n_rows):
-                        product[at + r] = 1.0
-                for d in range(g * group, (g + 1) * group):
-                    m = mean[d, first + l]
-                    for r in range(n_rows):
-                        product[at + r] *= _TWO_PI * (row_var[g, r] + v)
-                    for r in range(n_rows):
-                        square[at + r] += (row_mean[d, r] - m) * (row_mean[d, r] - m) / (row_var[g, r] + v)
+            distances(n_rows, c, first + l, weight, room)
             c += 1
-    overlaps_of(square, product, room.power, room.power_bits, c * n_rows, room.overlap, 0)
+    overlaps_of(room.square, room.product, room.power, room.power_bits, c * n_rows, room.overlap, 0)
     return n_rows
+
+
+@kernel
+def distances(n_rows: int, c: int, of: int, weight: GmArrays, room: Room) -> None:
+    """Squared distances over summed variances, and products of those variances times 2 pi, of a column and all rows.
+
+    Loops with one store each become vector instructions; the rows of a column are many, its dimensions few.
+    """
+    mean, var = weight.mean, weight.std
+    row_mean, row_var, square, product, inverse = room.row_mean, room.row_var, room.square, room.product, room.inverse
+    dim, n_var = mean.shape[0], var.shape[0]
+    group = dim // n_var
+    at = np.uint64(c * n_rows)
+    for g in range(n_var):
+        v = var[g, of]
+        for r in range(np.uint64(n_rows)):
+            inverse[r] = 1.0 / (row_var[g, r] + v)
+        for d in range(g * group, (g + 1) * group):
+            m = mean[d, of]
+            if d == 0:
+                for r in range(np.uint64(n_rows)):
+                    square[at + r] = (row_mean[d, r] - m) * (row_mean[d, r] - m) * inverse[r]
+                for r in range(np.uint64(n_rows)):
+                    product[at + r] = _TWO_PI * (row_var[g, r] + v)
+            else:
+                for r in range(np.uint64(n_rows)):
+                    square[at + r] += (row_mean[d, r] - m) * (row_mean[d, r] - m) * inverse[r]
+                for r in range(np.uint64(n_rows)):
+                    product[at + r] *= _TWO_PI * (row_var[g, r] + v)
 
 
 @kernel
