@@ -246,9 +246,10 @@ class Tagger:
             return None
         chosen = posterior.best_tags() if decoder == "posterior" else posterior.best_sequence()
         log_prob = latent.log_z(pack(terminals, chosen), is_given=True) - posterior.log_z
+        labels = self.grammar.tags
         return Tagging(
             words=words,
-            tags=[self.grammar.tags[tag] for tag in chosen],
+            tags=[labels[tag] for tag in chosen.tolist()],
             confidence=posterior.tag[np.arange(len(words)), chosen].tolist(),
             log_prob=log_prob,
             log_sentence=posterior.log_z if latent.is_probability else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from lveg.learning.examples import Examples
 from lveg.report import Report, silent
 
 OBJECTIVES = ("generative", "discriminative")
+BY_EM = Descent(epochs=50, patience=10)
+BY_GRADIENT = Descent(epochs=20, learning_rate=0.02, l2=1.0, batch=128, patience=5)
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class TagLvgOptions:
     objective: str = "generative"
     noise: float = 0.01
     smoothing: float = 10.0
-    descent: Descent = field(default_factory=Descent)
+    descent: Descent = BY_EM
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -45,13 +47,13 @@ class TagLvgOptions:
 
 @dataclass(frozen=True)
 class TagGmOptions:
-    """How a tagger of Gaussian mixtures is learned; spread: means start uniformly within this of 0."""
+    """How a tagger of Gaussian mixtures is learned; spread: means start within this of 0, the paper's within 0.05."""
 
     components: int = 4
     dim: int = 3
     covariance: str = "spherical"
-    spread: float = 0.05
-    descent: Descent = field(default_factory=Descent)
+    spread: float = 0.5
+    descent: Descent = BY_GRADIENT
 
 
 @dataclass(frozen=True)
