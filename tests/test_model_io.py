@@ -19,11 +19,16 @@ from safetensors.numpy import load, save, save_file
 
 from lveg import container, model_io
 from lveg.errors import ModelError
+from lveg.learning.descent import Descent
+from lveg.learning.tags import TagGmOptions, TagLvgOptions
 from lveg.learning.train import ParserOptions, TaggerOptions, train_parser, train_tagger
 from lveg.model import Model, Parser
 from lveg.model_io import load_model, save_model
 from lveg.treebank.synthetic import ENGLISH
 
+BRIEF = Descent(epochs=1)
+LVG = TaggerOptions("lvg", lvg=TagLvgOptions(2, descent=BRIEF))
+GM = TaggerOptions("gm", gm=TagGmOptions(2, 2, descent=BRIEF))
 SENTENCES = ("The dog saw a cat with a telescope .", "Unheard zworks ( 12 ) - x", "a", "Dogs and cats slept")
 
 
@@ -37,10 +42,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "train.conllu").write_text("\n\n".join(blocks[:60]) + "\n\n")
     save_model(train_parser([str(made / "train.mrg")]), str(made / "parser"))
     save_model(train_tagger([str(made / "train.conllu")]), str(made / "tagger"))
+    for options in (LVG, GM):
+        save_model(train_tagger([str(made / "train.conllu")], options=options), str(made / f"{options.model}-tagger"))
     return made
 
 
-@pytest.fixture(params=["parser", "tagger"])
+@pytest.fixture(params=["parser", "tagger", "lvg-tagger", "gm-tagger"])
 def path(request: pytest.FixtureRequest, folder: Path) -> Path:
     """A model file."""
     return folder / str(request.param)
@@ -73,9 +80,10 @@ def refused(data: bytes, folder: Path) -> str:
 class TestRoundTrip:
     def test_a_loaded_model_says_the_same(self, folder: Path) -> None:
         parser = train_parser([str(folder / "train.mrg")])
-        tagger = train_tagger([str(folder / "train.conllu")])
         assert answers(load_model(str(folder / "parser"))) == answers(parser)
-        assert answers(load_model(str(folder / "tagger"))) == answers(tagger)
+        for name, options in (("tagger", TaggerOptions()), ("lvg-tagger", LVG), ("gm-tagger", GM)):
+            tagger = train_tagger([str(folder / "train.conllu")], options=options)
+            assert answers(load_model(str(folder / name))) == answers(tagger)
 
     def test_saving_a_loaded_model_gives_the_same_bytes(self, path: Path, tmp_path: Path) -> None:
         save_model(load_model(str(path)), str(tmp_path / "again"))
@@ -251,14 +259,14 @@ def test_header_fields_of_any_value(path: Path, tmp_path: Path) -> None:
             if value == header[name] and type(value) is type(header[name]):
                 continue
             data = sealed({**header, name: value}, tensors)
-            if name in free | unused or (name in ("cleaning", "binarisation") and value == {}):
+            if name in free | unused or (name in ("cleaning", "binarisation", "latent") and value == {}):
                 try:
                     answers(reload(data, tmp_path))
                 except ModelError:
                     continue
             else:
                 refused(data, tmp_path)
-        if name not in unused | {"cleaning", "binarisation", "column"}:
+        if name not in unused | {"cleaning", "binarisation", "column", "latent"}:
             refused(sealed({key: value for key, value in header.items() if key != name}, tensors), tmp_path)
     refused(sealed({**header, "more": 1}, tensors), tmp_path)
 
@@ -268,7 +276,7 @@ def test_other_versions_say_what_to_do(path: Path, tmp_path: Path) -> None:
     message = refused(sealed({**header, "format": 2}, tensors), tmp_path)
     assert "has format 2; this version of lveg reads format 1" in message
     assert "does not know" in refused(sealed({**header, "kind": "translator"}, tensors), tmp_path)
-    assert "does not know" in refused(sealed({**header, "family": "lvg"}, tensors), tmp_path)
+    assert "does not know" in refused(sealed({**header, "family": "cvg"}, tensors), tmp_path)
 
 
 def test_json_that_is_odd(path: Path, tmp_path: Path) -> None:
@@ -327,7 +335,7 @@ def test_numbers_that_are_none(path: Path, tmp_path: Path, name: str, value: flo
 def test_weights_that_are_no_probabilities_are_refused_or_harmless(path: Path, tmp_path: Path, factor: float) -> None:
     header, tensors = parts_of(path)
     data = sealed(header, {**tensors, "weight": tensors["weight"] * factor})
-    if path.name == "tagger":
+    if path.name != "parser":
         assert "do not sum to one" in refused(data, tmp_path)
     else:
         assert [parse.words for parse in answers(reload(data, tmp_path))] == [
@@ -370,7 +378,8 @@ def test_rules_in_another_order(path: Path, tmp_path: Path) -> None:
     for first, second in ((0, header["n_binary"] - 1), (-1, -2)):
         swapped = order.copy()
         swapped[[first, second]] = order[[second, first]]
-        refused(sealed(header, {name: array[swapped] for name, array in tensors.items()}), tmp_path)
+        changed = {name: tensors[name][swapped] for name in model_io._TENSORS}
+        refused(sealed(header, {**tensors, **changed}), tmp_path)
 
 
 def test_a_lexicon_that_leaves_words_without_an_answer(path: Path, tmp_path: Path) -> None:
@@ -391,6 +400,51 @@ def test_one_kind_in_the_dress_of_the_other(folder: Path, tmp_path: Path) -> Non
     assert "not a regular expression" in refused(sealed(pattern, tensors), tmp_path)
     direction = {**header, "binarisation": {**header["binarisation"], "direction": "up"}}
     assert "is not one of right, left, head" in refused(sealed(direction, tensors), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["lvg-tagger", "gm-tagger"])
+class TestLatentTaggers:
+    def test_numbers_that_are_none_or_too_large(self, folder: Path, tmp_path: Path, name: str) -> None:
+        header, tensors = parts_of(folder / name)
+        for value in (np.nan, np.inf, -np.inf, 1e300, -1e5):
+            for index in (0, tensors["latent"].size // 2, -1):
+                changed = tensors["latent"].copy()
+                changed[index] = value
+                assert "not a number from" in refused(sealed(header, {**tensors, "latent": changed}), tmp_path)
+
+    def test_numbers_at_their_limits_still_give_an_answer(self, folder: Path, tmp_path: Path, name: str) -> None:
+        header, tensors = parts_of(folder / name)
+        dice = np.random.default_rng(1)
+        for _ in range(20):
+            changed = dice.choice([-200.0, 0.0, 200.0], tensors["latent"].size)
+            model = reload(sealed(header, {**tensors, "latent": changed}), tmp_path)
+            for tagging in answers(model):
+                assert len(tagging.tags) == len(tagging.words)
+
+    def test_other_shapes(self, folder: Path, tmp_path: Path, name: str) -> None:
+        header, tensors = parts_of(folder / name)
+        value = tensors["latent"]
+        for other in (value[:-1], np.append(value, 0.0), value[:0], value.reshape(1, -1), value.astype(np.float32)):
+            refused(sealed(header, {**tensors, "latent": np.ascontiguousarray(other)}), tmp_path)
+        shape = header["latent"]
+        for field in shape:
+            for changed in (-1, 0, 1, 3, 10**6, 2**40, 2**70, None, "full", "diagonal", 1.5, []):
+                if changed != shape[field]:
+                    refused(sealed({**header, "latent": {**shape, field: changed}}, tensors), tmp_path)
+        refused(sealed({**header, "latent": None}, tensors), tmp_path)
+        refused(sealed({**header, "latent": {**shape, "more": 1}}, tensors), tmp_path)
+
+    def test_one_family_in_the_dress_of_another(self, folder: Path, tmp_path: Path, name: str) -> None:
+        header, tensors = parts_of(folder / name)
+        for family in {"hmm", "lvg", "gm", "pcfg"} - {header["family"]}:
+            refused(sealed({**header, "family": family}, tensors), tmp_path)
+        plain = {key: array for key, array in tensors.items() if key != "latent"}
+        refused(sealed(header, plain), tmp_path)
+        parser_header, parser_tensors = parts_of(folder / "parser")
+        message = "a parser has the parts of a tagger"
+        dressed = sealed(parser_header, {**parser_tensors, "latent": tensors["latent"]})
+        assert message in refused(dressed, tmp_path)
+        assert message in refused(sealed({**parser_header, "latent": header["latent"]}, parser_tensors), tmp_path)
 
 
 class TestWriting:

@@ -15,6 +15,8 @@ from lveg.decoding.marginals import Span, constituents, tag_posteriors
 from lveg.errors import GrammarError, UsageError
 from lveg.families.gm import Gm
 from lveg.families.pcfg import Pcfg
+from lveg.families.tag_lvg import TagLvg
+from lveg.families.tags import TagFamily, pack
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Floats, Grammar
@@ -56,13 +58,16 @@ class Parse:
 
 @dataclass(frozen=True)
 class Tagging:
-    """The tags of a sentence, their posterior probabilities, and log P(tags | sentence) and log P(sentence)."""
+    """The tags of a sentence, their posterior probabilities, and log P(tags | sentence) and log P(sentence).
+
+    log_sentence is None where the model has no probability of sentences.
+    """
 
     words: list[str]
     tags: list[str]
     confidence: list[float]
     log_prob: float
-    log_sentence: float
+    log_sentence: float | None
 
 
 @dataclass(frozen=True)
@@ -199,15 +204,25 @@ class Parser:
 
 @dataclass(frozen=True)
 class Tagger:
-    """A part-of-speech tagger."""
+    """A part-of-speech tagger: an HMM, or a family with latent subtypes that was learned from it.
+
+    weight: the HMM's probabilities. latent: the family that decides; None for the HMM itself.
+    """
 
     grammar: Grammar
     weight: Floats
     column: str
     info: dict[str, Any]
+    latent: TagFamily | None = None
 
     kind = "tagger"
-    family_name = "hmm"
+
+    @property
+    def family_name(self) -> str:
+        """What `--model` called it."""
+        if self.latent is None:
+            return "hmm"
+        return "lvg" if isinstance(self.latent, TagLvg) else "gm"
 
     @cached_property
     def lattice(self) -> TagLattice:
@@ -216,14 +231,39 @@ class Tagger:
 
     @cached_property
     def family(self) -> Pcfg:
-        """The grammar's weights over lattices."""
+        """The HMM's weights over lattices."""
         return Pcfg(self.weight)
 
     def tag(self, words: Sequence[str], decoder: str = "posterior") -> Tagging:
-        """The tags of any sentence: of highest posterior each, or of the best sequence (viterbi)."""
+        """The tags of any sentence: of highest posterior each, or of the best sequence (viterbi).
+
+        The best sequence of a model with latent subtypes is that of the Markov chain with its posteriors.
+        """
         words = list(words)
         if not words:
             return Tagging([], [], [], 0.0, 0.0)
+        found = None if self.latent is None else self._tag_latent(self.latent, words, decoder)
+        return self._tag_hmm(words, decoder) if found is None else found
+
+    def _tag_latent(self, latent: TagFamily, words: list[str], decoder: str) -> Tagging | None:
+        """The tags by the latent family; None where its numbers fail, which learned ones do not."""
+        terminals = self.grammar.lexicon.terminals(words)
+        posterior = latent.posterior(pack(terminals))
+        if not np.isfinite(posterior.log_z):
+            return None
+        chosen = posterior.best_tags() if decoder == "posterior" else posterior.best_sequence()
+        log_prob = latent.log_z(pack(terminals, chosen), is_given=True) - posterior.log_z
+        labels = self.grammar.tags
+        return Tagging(
+            words=words,
+            tags=[labels[tag] for tag in chosen.tolist()],
+            confidence=posterior.tag[np.arange(len(words)), chosen].tolist(),
+            log_prob=log_prob,
+            log_sentence=posterior.log_z if latent.is_probability else None,
+        )
+
+    def _tag_hmm(self, words: list[str], decoder: str) -> Tagging:
+        """The tags by the HMM."""
         forest = self.lattice.forest(words)
         posterior = self.family.posterior(forest)
         share = tag_posteriors(self.grammar, forest, posterior)

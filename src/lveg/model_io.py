@@ -12,6 +12,9 @@ from lveg._version import __version__
 from lveg.container import FORMAT, digest_of, pack, read_whole, unpack, write_whole
 from lveg.errors import GrammarError, ModelError
 from lveg.families.gm import Gm, columns_of
+from lveg.families.tag_gm import TagGm
+from lveg.families.tag_lvg import TagLvg
+from lveg.families.tags import TagFamily, tag_table
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import NONE, Floats, Grammar
 from lveg.grammar.lexicon import Lexicon
@@ -37,6 +40,20 @@ _GM_TENSORS = {
 """Type and number of axes of each array; those of a Gaussian mixture grammar have the prefix `gm.`."""
 
 
+_LATENT = "latent"
+_LATENT_TENSORS = {_LATENT: (np.float64, 1)}
+"""The parameters of a tagger with latent subtypes, in one vector."""
+
+
+class _Latent(msgspec.Struct, forbid_unknown_fields=True):
+    """The shape of a tagger's latent family: subtypes for lvg, the others for gm."""
+
+    subtypes: int = 0
+    components: int = 0
+    dim: int = 0
+    covariance: str = ""
+
+
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
     """Everything in a model file that is not an array."""
 
@@ -58,6 +75,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     cleaning: Cleaning | None = None
     binarisation: Binarisation | None = None
     column: str | None = None
+    latent: _Latent | None = None
 
 
 def save_model(model: Model, path: str) -> None:
@@ -92,6 +110,7 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
         cleaning=model.cleaning if isinstance(model, Parser) else None,
         binarisation=model.binarisation if isinstance(model, Parser) else None,
         column=model.column if isinstance(model, Tagger) else None,
+        latent=_latent_shape(model.latent) if isinstance(model, Tagger) else None,
     )
     tensors: dict[str, Any] = {
         "rule_lhs": grammar.rule_lhs,
@@ -102,7 +121,17 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
     }
     if isinstance(model, Parser) and model.gm is not None:
         tensors |= {_GM + name: np.ascontiguousarray(getattr(model.gm, name)) for name in _GM_TENSORS}
+    if isinstance(model, Tagger) and model.latent is not None:
+        tensors[_LATENT] = np.ascontiguousarray(model.latent.value)
     return msgspec.json.encode(header, order="deterministic").decode(), tensors
+
+
+def _latent_shape(family: TagFamily | None) -> _Latent | None:
+    if isinstance(family, TagLvg):
+        return _Latent(subtypes=family.subtypes)
+    if isinstance(family, TagGm):
+        return _Latent(components=family.components, dim=family.dim, covariance=family.covariance)
+    return None
 
 
 def load_model(path: str) -> Model:
@@ -117,7 +146,8 @@ def load_model(path: str) -> Model:
 def _decode(data: bytes) -> Model:
     text, tensors = unpack(data)
     form = {name: (array.dtype.type, array.ndim) for name, array in tensors.items()}
-    if form not in (_TENSORS, _TENSORS | {_GM + name: kind for name, kind in _GM_TENSORS.items()}):
+    of_parser = {_GM + name: kind for name, kind in _GM_TENSORS.items()}
+    if form not in (_TENSORS, _TENSORS | of_parser, _TENSORS | _LATENT_TENSORS):
         raise ModelError("is damaged: its arrays are not those of a model")
     try:
         header = msgspec.json.decode(text, type=_Header)
@@ -149,6 +179,10 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
     _check_lexicon(grammar)
     _check_rules(grammar)
     made = (header.kind, header.family)
+    if header.kind == "parser" and (header.latent is not None or _LATENT in tensors):
+        raise ModelError("is damaged: a parser has the parts of a tagger")
+    if header.kind == "tagger" and _GM + "ptr" in tensors:
+        raise ModelError("is damaged: a tagger has the parts of a parser")
     if (
         made in (("parser", "pcfg"), ("parser", "gm"))
         and header.cleaning is not None
@@ -157,10 +191,10 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
         _check_pattern(header.cleaning.empty_elements)
         gm = _gm(grammar, tensors) if header.family == "gm" else None
         return Parser(grammar, weight, header.cleaning, header.binarisation, header.info, gm)
-    if made == ("tagger", "hmm") and header.column in ("upos", "xpos"):
+    if made in (("tagger", "hmm"), ("tagger", "lvg"), ("tagger", "gm")) and header.column in ("upos", "xpos"):
         _check_tag_grammar(grammar)
         _check_probabilities(grammar, weight)
-        return Tagger(grammar, weight, header.column, header.info)
+        return Tagger(grammar, weight, header.column, header.info, _latent(grammar, header, tensors))
     raise ModelError(f"holds a {header.family} {header.kind}, which this version does not know")
 
 
@@ -175,6 +209,21 @@ def _gm(grammar: Grammar, tensors: dict[str, Any]) -> Gm:
     if arrays["mean"].shape[1] != columns:
         raise ModelError("is damaged: it does not have one mean a Gaussian")
     return Gm(first=np.array(first), **arrays)
+
+
+def _latent(grammar: Grammar, header: _Header, tensors: dict[str, Any]) -> TagFamily | None:
+    """The latent family of a tagger; it checks its own numbers."""
+    shape, value = header.latent, tensors.get(_LATENT)
+    if header.family == "hmm" and shape is None and value is None:
+        return None
+    if header.family == "hmm" or shape is None or value is None:
+        raise ModelError(f"is damaged: its parts are not those of a tagger of model {header.family}")
+    table, tags, n_emissions = tag_table(grammar), len(grammar.tags), grammar.n_rules - grammar.lexical_start
+    if header.family == "lvg" and shape == _Latent(subtypes=shape.subtypes):
+        return TagLvg(table, tags, n_emissions, shape.subtypes, value)
+    if header.family == "gm" and shape.subtypes == 0:
+        return TagGm(table, tags, n_emissions, shape.components, shape.dim, shape.covariance, value)
+    raise ModelError(f"is damaged: its latent shape is not that of a tagger of model {header.family}")
 
 
 def _check_lexicon(grammar: Grammar) -> None:
@@ -235,6 +284,16 @@ def _check_pattern(pattern: str) -> None:
         raise ModelError(f"is damaged: {pattern[:60]!r} is not a regular expression") from None
 
 
+def _describe_latent(model: Model) -> dict[str, Any]:
+    """The shape of a tagger's latent family, and how many parameters it has."""
+    family = model.latent if isinstance(model, Tagger) else None
+    shape = _latent_shape(family)
+    if family is None or shape is None:
+        return {}
+    told = {name: value for name, value in msgspec.structs.asdict(shape).items() if value}
+    return {**told, "parameters": len(family.value)}
+
+
 def describe_model(model: Model) -> dict[str, Any]:
     """What there is to know of a model without using it."""
     grammar = model.grammar
@@ -247,6 +306,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "unary_rules": grammar.n_unary,
         "lexical_rules": grammar.n_rules - grammar.lexical_start,
         **({"components": len(model.gm.log_weight)} if isinstance(model, Parser) and model.gm else {}),
+        **_describe_latent(model),
         "known_words": len(grammar.lexicon.words),
         "unknown_scheme": grammar.lexicon.scheme,
         "unknown_classes": len(grammar.lexicon.classes),

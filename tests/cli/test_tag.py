@@ -100,3 +100,57 @@ def test_refusals(run, samples: Samples) -> None:
     assert "choose another --out" in run("tag", samples.tagger, "a.conllu", "--out", "a.conllu").refusal()
     assert Path("a.conllu").read_bytes() == ODD.encode()
     assert run("tag", samples.tagger, "--decoder", "mbr").status == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "facts"),
+    [
+        (("--model", "lvg", "--subtypes", "2", "--epochs", "12"), {"model": "lvg", "subtypes": 2}),
+        (
+            ("--model", "lvg", "--subtypes", "2", "--objective", "discriminative", "--epochs", "2"),
+            {"model": "lvg", "subtypes": 2},
+        ),
+        (
+            ("--model", "gm", "--components", "2", "--dim", "2", "--covariance", "diagonal", "--epochs", "2"),
+            {"model": "gm", "components": 2, "dim": 2, "covariance": "diagonal"},
+        ),
+    ],
+    ids=["generative", "discriminative", "gm"],
+)
+def test_learned_taggers(run, samples: Samples, options: tuple[str, ...], facts: dict[str, object]) -> None:
+    outcome = run("train", "tagger", samples.train_tags, "--dev", samples.dev_tags, "--out", "m", *options)
+    assert (outcome.status, outcome.out) == (0, "")
+    assert "dev token accuracy" in outcome.err
+    assert not Path("m.checkpoint").exists()
+    told = json.loads(run("info", "m", "--json").out)
+    assert {name: told[name] for name in facts} == facts
+    assert told["parameters"] > 100
+    plain = json.loads(run("evaluate", samples.dev_tags, "--model", samples.tagger, "--json").out)
+    for decoder in ("posterior", "viterbi"):
+        scores = json.loads(run("evaluate", samples.dev_tags, "--model", "m", "--decoder", decoder, "--json").out)
+        assert scores["token_accuracy"] > plain["token_accuracy"] - 3
+        answer = json.loads(run("tag", "m", "--format", "jsonl", "--decoder", decoder, stdin=DOG.encode()).out)
+        assert answer["words"] == DOG.split()
+        assert (answer["log_sentence"] is None) == (options[-2:] == ("--epochs", "2"))
+
+
+def test_a_stopped_run_goes_on(run, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lveg.learning import checkpoint
+
+    options = ("train", "tagger", samples.train_tags, "--model", "lvg", "--subtypes", "2", "--epochs", "4")
+    assert run(*options, "--out", "whole").status == 0
+    save = checkpoint.Checkpoint.save
+
+    def stop(self: checkpoint.Checkpoint, facts: dict[str, object], arrays: dict[str, object]) -> None:
+        save(self, facts, arrays)  # type: ignore[arg-type]
+        if facts["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint.Checkpoint, "save", stop)
+        assert run(*options, "--out", "m").status != 0
+    assert Path("m.checkpoint").exists()
+    outcome = run(*options, "--out", "m", "--resume")
+    assert "resumed" in outcome.err
+    assert Path("m").read_bytes() == Path("whole").read_bytes()
+    assert not Path("m.checkpoint").exists()

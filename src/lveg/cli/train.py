@@ -60,6 +60,15 @@ class TaggerModel(StrEnum):
     """Kinds of tagger."""
 
     hmm = "hmm"
+    lvg = "lvg"
+    gm = "gm"
+
+
+class TagObjectives(StrEnum):
+    """What taggers with discrete subtypes are learned for."""
+
+    generative = "generative"
+    discriminative = "discriminative"
 
 
 class Direction(StrEnum):
@@ -212,7 +221,13 @@ def train_tagger_command(
     train: Annotated[list[Path], typer.Argument(metavar="TRAIN...", help="CoNLL-U: files, directories, .gz.")],
     out: Out,
     dev: Dev = None,
-    model: Annotated[TaggerModel, typer.Option(help="hmm: a hidden Markov model.")] = TaggerModel.hmm,
+    model: Annotated[
+        TaggerModel,
+        typer.Option(
+            help="hmm: a hidden Markov model. lvg: subtypes of each tag, learned. gm: Gaussian mixtures over latent "
+            "vectors, learned."
+        ),
+    ] = TaggerModel.hmm,
     column: Annotated[Column, typer.Option(help="The column that holds the tags to learn.")] = Column.upos,
     unknown: UnknownOption = Unknown.auto,
     unknown_threshold: Threshold = 2,
@@ -220,6 +235,38 @@ def train_tagger_command(
         int,
         typer.Option(min=0, help="Words seen at most this often share tags with their class; 0 for none."),
     ] = 0,
+    subtypes: Annotated[int, typer.Option(min=1, help="lvg: subtypes of a tag.")] = 16,
+    objective: Annotated[
+        TagObjectives,
+        typer.Option(help="lvg: the likelihood of words and tags, by EM, or of tags given words, by gradients."),
+    ] = TagObjectives.generative,
+    covariance: Annotated[
+        Covariance, typer.Option(help="gm: one variance a Gaussian, or one a dimension.")
+    ] = Covariance.spherical,
+    components: Annotated[int, typer.Option(min=1, help="gm: Gaussians a rule.")] = 4,
+    dim: Annotated[int, typer.Option(min=1, help="gm: dimensions of a subtype.")] = 3,
+    spread: Annotated[
+        float, typer.Option(min=0.0, help="gm: means start at random within this of 0; the paper's start is 0.05.")
+    ] = 0.5,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="lvg, gm: passes over the data; 20, or 50 of EM, if not given.")
+    ] = None,
+    learning_rate: Annotated[float, typer.Option(min=1e-9, help="By gradients: Adam's step.")] = 0.02,
+    l2: Annotated[
+        float, typer.Option(min=0.0, help="By gradients: how strongly parameters are held to their start.")
+    ] = 1.0,
+    batch: Annotated[int, typer.Option(min=1, help="By gradients: sentences an update.")] = 128,
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="lvg, gm: epochs without a better dev token accuracy before it ends; 0: all. 5, or 10 of EM, if not "
+            "given.",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="lvg, gm: go on where a run that was interrupted stopped.")
+    ] = False,
     max_length: MaxLength = None,
     skip_bad: SkipBad = False,
     seed: Seed = 0,
@@ -229,19 +276,41 @@ def train_tagger_command(
 ) -> None:
     """Train a part-of-speech tagger on CoNLL-U files.
 
-    lveg train tagger en-train.conllu --dev en-dev.conllu --out en.model
+    With --dev the tagger is scored, and of a learned one the best epoch is kept.
+    The options marked lvg and gm are for those models. After every epoch their
+    state is kept in MODEL.checkpoint until the model is written; the same command
+    with --resume goes on from there.
+
+        lveg train tagger en-train.conllu --dev en-dev.conllu --out en.model
     """
     from lveg.grammar.lexicon import LexiconOptions
+    from lveg.learning.checkpoint import Checkpoint
+    from lveg.learning.descent import Descent
+    from lveg.learning.tags import TagGmOptions, TagLvgOptions
     from lveg.learning.train import TaggerOptions, train_tagger
 
+    is_em = model is TaggerModel.lvg and objective is TagObjectives.generative
+    descent = Descent(
+        epochs=epochs or (50 if is_em else 20),
+        learning_rate=learning_rate,
+        l2=l2,
+        batch=batch,
+        patience=(10 if is_em else 5) if patience is None else patience,
+    )
     options = TaggerOptions(
         model=model.value,
         lexicon=LexiconOptions(unknown.value, unknown_threshold, smooth),
         column=column.value,
         max_length=max_length,
         seed=seed,
+        lvg=TagLvgOptions(subtypes, objective.value, descent=descent) if model is TaggerModel.lvg else None,
+        gm=TagGmOptions(components, dim, covariance.value, spread, descent) if model is TaggerModel.gm else None,
     )
-    _train(train_tagger, train, dev, options, out, skip_bad, threads, log, quiet)
+    checkpoint = None if model is TaggerModel.hmm else Checkpoint(f"{out}.checkpoint", resume)
+    learn = train_tagger if checkpoint is None else partial(train_tagger, checkpoint=checkpoint)
+    _train(learn, train, dev, options, out, skip_bad, threads, log, quiet)
+    if checkpoint is not None:
+        checkpoint.remove()
 
 
 def _check_there(paths: list[Path]) -> None:

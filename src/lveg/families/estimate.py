@@ -7,7 +7,7 @@ import numpy as np
 from lveg.grammar.grammar import Floats, Grammar
 
 _STAY_PRIOR = 0.1  # tokens: keeps a chain's last symbol from having no probability of ending it
-_TRANSITION_PRIOR = 0.1  # tokens: lets every tag follow every tag
+TRANSITION_PRIOR = 0.1  # tokens: lets every tag follow every tag
 
 
 def pcfg_weights(grammar: Grammar) -> Floats:
@@ -48,7 +48,7 @@ def hmm_weights(grammar: Grammar) -> Floats:
     root, lexical = grammar.kind_slice("root"), grammar.kind_slice("lexical")
     steps = slice(0, grammar.root_start)  # transitions, and ends as unary rules
     weight = grammar.count.copy()
-    for kind, prior in ((steps, _TRANSITION_PRIOR), (root, _TRANSITION_PRIOR), (lexical, 0.0)):
+    for kind, prior in ((steps, TRANSITION_PRIOR), (root, TRANSITION_PRIOR), (lexical, 0.0)):
         weight[kind] += prior
         lhs = grammar.rule_lhs[kind] + 1  # ROOT is -1
         weight[kind] /= np.bincount(lhs, weights=weight[kind], minlength=n_symbols + 1)[lhs]

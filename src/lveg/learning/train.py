@@ -14,11 +14,13 @@ from lveg.errors import UsageError
 from lveg.evaluation.models import score_parser, score_tagger
 from lveg.families.estimate import hmm_weights, pcfg_weights
 from lveg.families.gm import Gm
+from lveg.families.tags import TagFamily
 from lveg.grammar.binarise import Binarisation, learn_heads
 from lveg.grammar.grammar import fingerprint, tag_grammar, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.gm import GmOptions, learn
+from lveg.learning.tags import TagGmOptions, TagLvgOptions, learn_tags
 from lveg.model import P_MIN, Parser, Tagger
 from lveg.parallel import ordered_map
 from lveg.report import Report, silent
@@ -50,6 +52,8 @@ class TaggerOptions:
     column: str = "upos"
     max_length: int | None = None
     seed: int = 0
+    lvg: TagLvgOptions | None = None
+    gm: TagGmOptions | None = None
 
 
 def read_gold_trees(paths: Sequence[str], cleaning: Cleaning, faults: Faults | None = None) -> list[Tree]:
@@ -161,11 +165,15 @@ def train_tagger(
     threads: int = 1,
     faults: Faults | None = None,
     report: Report = silent,
+    checkpoint: Checkpoint | None = None,
 ) -> Tagger:
-    """The tagger of the training files, with its scores on the development files in `info`."""
+    """The tagger of the training files, with its scores on the development files in `info`.
+
+    checkpoint: where the state of a long run is kept; it is the caller's to remove once the model is safe.
+    """
     options = options or TaggerOptions()
-    if options.model != "hmm":
-        raise UsageError(f"a tagger of model {options.model!r} is not known; there is hmm")
+    if options.model not in ("hmm", "lvg", "gm"):
+        raise UsageError(f"a tagger of model {options.model!r} is not known; there are hmm, lvg and gm")
     begun = time.perf_counter()
     tagged = read_tagged(train, options.column, faults)
     report("read", {"sentences": len(tagged), "words": sum(map(len, tagged))})
@@ -186,15 +194,45 @@ def train_tagger(
     )
     info = _info("tagger", options, grammar.fingerprint, len(tagged))
     tagger = Tagger(grammar, hmm_weights(grammar), options.column, info)
+    gold: list[list[tuple[str, str]]] = []
     if dev:
         gold = read_tagged(dev, options.column, faults)
         if not gold:
             raise UsageError(f"{dev[0]}: there are no sentences to score on")
-        info["dev"] = score_tagger(tagger, gold, threads=threads, report=report).summary
         info["dev_fingerprint"] = fingerprint(gold)
+    if options.model != "hmm":
+        tagger = _learn_latent(tagger, tagged, gold, options, threads, report, checkpoint)
+    if gold:
+        info["dev"] = score_tagger(tagger, gold, threads=threads, report=report).summary
         report("dev", info["dev"])
     report("done", {"seconds": round(time.perf_counter() - begun, 2)})
     return tagger
+
+
+def _learn_latent(
+    tagger: Tagger,
+    tagged: Sequence[Sequence[tuple[str, str]]],
+    gold: Sequence[Sequence[tuple[str, str]]],
+    options: TaggerOptions,
+    threads: int,
+    report: Report,
+    checkpoint: Checkpoint | None,
+) -> Tagger:
+    """The tagger with the latent family that has the best token accuracy on the development sentences."""
+
+    def score(family: TagFamily) -> tuple[float, dict[str, Any]]:
+        scores = score_tagger(replace(tagger, latent=family), gold, threads=threads, report=report)
+        facts = {f"dev_{name}": scores.summary[name] for name in ("token_accuracy", "sentence_accuracy")}
+        return scores.counts.token_accuracy, facts
+
+    if checkpoint is not None:
+        rest = {name: value for name, value in tagger.info["settings"].items() if name not in ("lvg", "gm")}
+        checkpoint = checkpoint.keyed(train=fingerprint(tagged), dev=tagger.info.get("dev_fingerprint"), rest=rest)
+    settings = (options.lvg or TagLvgOptions()) if options.model == "lvg" else (options.gm or TagGmOptions())
+    family = learn_tags(
+        tagger.grammar, tagged, settings, options.seed, threads, score if gold else None, report, checkpoint
+    )  # fmt: skip
+    return replace(tagger, latent=family)
 
 
 def trees_fingerprint(trees: Sequence[Tree]) -> str:

@@ -1,0 +1,419 @@
+"""Tag chains whose rules are mixtures of Gaussians: sums, posteriors and gradients, exact.
+
+A tag's subtype is where three functions meet: the rule into the tag, the word's emission, the rule out of the tag. A
+*row* is a component of a rule in with one of the emission: their product is again a Gaussian, times a constant. A
+*column* is a component of a rule out. The overlap of every row with every column is all that inference needs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lveg.kernels.chain import LOG_2, TagTable, lattice, rescale
+from lveg.kernels.gm_overlaps import overlaps_of
+from lveg.kernels.jit import kernel, power_of_two
+
+_TWO_PI = 6.283185307179586
+
+
+class GmArrays(NamedTuple):
+    """Something for every parameter of T tags and R emissions, each rule of K components.
+
+    weight (rules × K): transitions t × T + u, ends, starts, emissions. mean (dim, G) and std, the same or (1, G), have
+    a column a Gaussian: K a rule over the tag that transitions and ends leave, then K a rule over the tag that
+    transitions and starts reach, then K an emission.
+    """
+
+    weight: Any
+    mean: Any
+    std: Any
+
+
+class Room(NamedTuple):
+    """Where the rows and columns of one tag of one word are worked out; the largest numbers of them are its sizes."""
+
+    row_mean: Any
+    row_var: Any
+    constant: Any
+    tail: Any
+    above: Any
+    pull: Any
+    bend: Any
+    inverse: Any
+    posterior: Any
+    column: Any
+    head: Any
+    square: Any
+    product: Any
+    power: Any
+    power_bits: Any
+    overlap: Any
+
+
+@kernel
+def make_room(n_rows: int, n_columns: int, dim: int, n_var: int) -> Room:
+    """Room for so many rows and columns."""
+    size = n_rows * max(n_columns, 1)
+    power = np.empty(size)
+    return Room(
+        np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty(n_rows), np.empty(n_rows), np.empty(n_rows),
+        np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty(n_rows), np.empty(n_rows),
+        np.empty(n_columns, np.int64), np.empty(n_columns), np.empty(size), np.empty(size), power,
+        power.view(np.int64), np.empty(size),
+    )  # fmt: skip
+
+
+@kernel
+def run(
+    packed: Any, is_given: bool, sign: float, table: TagTable, n_tags: int, width: int, weight: GmArrays,
+    slope: GmArrays, share: Any, pair: Any,
+) -> float:  # fmt: skip
+    """The summed log Z of packed sentences, one after the other; adds sign × its gradient to `slope`.
+
+    weight holds weights, means and variances; slope the derivatives in log weights, means and log standard deviations.
+    sign 0 for sums alone. share (n, T) and pair (n - 1, T, T), for one sentence, get the posteriors of tags and of
+    neighbours; empty for none.
+    """
+    total, at = 0.0, 0
+    while at < packed.shape[0]:
+        total += sentence(packed, at, is_given, sign, table, n_tags, width, weight, slope, share, pair)
+        at += 1 + 2 * packed[at]
+    return total
+
+
+@kernel
+def sentence(
+    packed: Any, at: int, is_given: bool, sign: float, table: TagTable, n_tags: int, width: int, weight: GmArrays,
+    slope: GmArrays, share: Any, pair: Any,
+) -> float:  # fmt: skip
+    """log Z of the sentence at this place, -inf where it has no tags; `run` tells the rest."""
+    n = packed[at]
+    if n == 0:
+        return 0.0
+    begin, tag, rule = lattice(table, packed, at, is_given)
+    layer = np.zeros(n + 2, np.int64)
+    n_rows, n_columns = 0, 0
+    for i in range(n + 1):
+        before, after = begin[i + 1] - begin[i], begin[i + 2] - begin[i + 1]
+        layer[i + 1] = layer[i] + before * after * width
+        n_rows, n_columns = max(n_rows, before * width * width), max(n_columns, after * width)
+    room = make_room(n_rows, n_columns, weight.mean.shape[0], weight.std.shape[0])
+    inside = np.zeros(layer[n + 1])
+    scale = np.zeros(n + 1, np.int64)
+    log_z = forward(n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale)
+    if (sign != 0.0 or share.shape[0] > 0) and -math.inf < log_z < math.inf:
+        backward(
+            n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale, sign, slope, share, pair
+        )  # fmt: skip
+    return log_z
+
+
+@kernel
+def link(i: int, n: int, t: int, u: int, n_tags: int) -> int:
+    """The rule between word i, with tag t, and the next, with tag u: a start, a transition or an end."""
+    if i == 0:
+        return n_tags * n_tags + n_tags + u
+    return n_tags * n_tags + t if i == n else t * n_tags + u
+
+
+@kernel
+def reach(rule: int, n_tags: int, width: int) -> int:
+    """The first column of the Gaussians over the tag that a transition or start reaches."""
+    first = (n_tags * n_tags + n_tags) * width
+    return first + (rule if rule < n_tags * n_tags else rule - n_tags) * width
+
+
+@kernel
+def forward(
+    n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, room: Room,
+    inside: Any, scale: Any,
+) -> float:  # fmt: skip
+    """log Z; fills inside with what leads up to each component of each link  [math: tag-inside].
+
+    The component k of the link from the x-th tag of word i to the y-th tag of the next is in place
+    layer[i] + (x × tags of the next + y) × K + k.
+    """
+    link_weight = weight.weight
+    constant, tail, overlap = room.constant, room.tail, room.overlap
+    for y in range(begin[1], begin[2]):
+        first = link(0, n, 0, tag[y], n_tags) * width
+        for k in range(width):
+            inside[(y - begin[1]) * width + k] = link_weight[first + k]
+    total = 0
+    for i in range(1, n + 1):
+        after = (begin[i + 2] - begin[i + 1]) * width
+        for y in range(begin[i], begin[i + 1]):
+            n_rows = meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+            take_tail(i, y, begin, layer, width, inside, tail)
+            for r in range(n_rows):
+                tail[r] *= constant[r]
+            to = layer[i] + (y - begin[i]) * after
+            for c in range(after):
+                value, at = 0.0, c * n_rows
+                for r in range(n_rows):
+                    value += tail[r] * overlap[at + r]
+                first = link(i, n, tag[y], tag[begin[i + 1] + c // width], n_tags) * width
+                inside[to + c] = value * link_weight[first + c % width]
+        scale[i] = rescale(inside, layer[i], layer[i + 1])
+        total += scale[i]
+    z = 0.0
+    for c in range(layer[n], layer[n + 1]):
+        z += inside[c]
+    return math.log(z) + total * LOG_2 if z > 0.0 else -math.inf
+
+
+@kernel
+def take_tail(i: int, y: int, begin: Any, layer: Any, width: int, value: Any, tail: Any) -> None:
+    """Spread the values of the links into a tag of word i over the rows: one a component in, the same for all of the
+    emission."""
+    r, here = 0, begin[i + 1] - begin[i]
+    for x in range(begin[i] - begin[i - 1]):
+        of = layer[i - 1] + (x * here + y - begin[i]) * width
+        for k in range(width):
+            for _ in range(width):
+                tail[r] = value[of + k]
+                r += 1
+
+
+@kernel
+def meet(
+    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays, room: Room
+) -> int:
+    """Fill the rows, columns and overlaps of a tag of word i; the number of rows  [math: tag-overlap]."""
+    make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+    n_rows: int = (begin[i] - begin[i - 1]) * width * width
+    column = room.column
+    c = 0
+    for z in range(begin[i + 1], begin[i + 2]):
+        first = link(i, n, tag[y], tag[z], n_tags) * width
+        for l in range(width):  # noqa: E741
+            column[c] = first + l
+            distances(n_rows, c, first + l, weight, room)
+            c += 1
+    overlaps_of(room.square, room.product, room.power, room.power_bits, c * n_rows, room.overlap, 0)
+    return n_rows
+
+
+@kernel
+def distances(n_rows: int, c: int, of: int, weight: GmArrays, room: Room) -> None:
+    """Squared distances over summed variances, and products of those variances times 2 pi, of a column and all rows.
+
+    Loops with one store each become vector instructions; the rows of a column are many, its dimensions few.
+    """
+    mean, var = weight.mean, weight.std
+    row_mean, row_var, square, product, inverse = room.row_mean, room.row_var, room.square, room.product, room.inverse
+    dim, n_var = mean.shape[0], var.shape[0]
+    group = dim // n_var
+    at = np.uint64(c * n_rows)
+    for g in range(n_var):
+        v = var[g, of]
+        for r in range(np.uint64(n_rows)):
+            inverse[r] = 1.0 / (row_var[g, r] + v)
+        for d in range(g * group, (g + 1) * group):
+            m = mean[d, of]
+            if d == 0:
+                for r in range(np.uint64(n_rows)):
+                    square[at + r] = (row_mean[d, r] - m) * (row_mean[d, r] - m) * inverse[r]
+                for r in range(np.uint64(n_rows)):
+                    product[at + r] = _TWO_PI * (row_var[g, r] + v)
+            else:
+                for r in range(np.uint64(n_rows)):
+                    square[at + r] += (row_mean[d, r] - m) * (row_mean[d, r] - m) * inverse[r]
+                for r in range(np.uint64(n_rows)):
+                    product[at + r] *= _TWO_PI * (row_var[g, r] + v)
+
+
+@kernel
+def make_rows(
+    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays, room: Room
+) -> None:
+    """The products of the components into a tag of word i with those of its emission."""
+    mean, var, weights = weight.mean, weight.std, weight.weight
+    row_mean, row_var, constant, square, product = room.row_mean, room.row_var, room.constant, room.square, room.product
+    dim, n_var = mean.shape[0], var.shape[0]
+    group = dim // n_var
+    emission = 2 * (n_tags * n_tags + n_tags) * width + rule[y] * width
+    r = 0
+    for x in range(begin[i - 1], begin[i]):
+        first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
+        for k in range(first, first + width):
+            for j in range(emission, emission + width):
+                distance, volume = 0.0, 1.0
+                for g in range(n_var):
+                    one, other = var[g, k], var[g, j]
+                    inverse = 1.0 / (one + other)
+                    row_var[g, r] = one * other * inverse
+                    for d in range(g * group, (g + 1) * group):
+                        difference = mean[d, k] - mean[d, j]
+                        row_mean[d, r] = (mean[d, k] * other + mean[d, j] * one) * inverse
+                        distance += difference * difference * inverse
+                        volume *= _TWO_PI * (one + other)
+                square[r] = distance
+                product[r] = volume
+                r += 1
+    overlaps_of(square, product, room.power, room.power_bits, r, constant, 0)
+    at = (n_tags * n_tags + 2 * n_tags + rule[y]) * width
+    for q in range(r):
+        constant[q] *= weights[at + q % width]
+
+
+@kernel
+def backward(
+    n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, room: Room,
+    inside: Any, scale: Any, sign: float, slope: GmArrays, share: Any, pair: Any,
+) -> None:  # fmt: skip
+    """Posteriors and gradients, from the last word to the first  [math: tag-outside, tag-gradient]."""
+    link_weight, link_slope = weight.weight, slope.weight
+    constant, tail, above, head, overlap = room.constant, room.tail, room.above, room.head, room.overlap
+    outside = np.zeros(inside.shape[0])  # times the layer's scale over Z: inside × outside is a posterior
+    z = 0.0
+    for c in range(layer[n], layer[n + 1]):
+        z += inside[c]
+    for c in range(layer[n], layer[n + 1]):
+        outside[c] = 1.0 / z
+    emissions = (n_tags * n_tags + 2 * n_tags) * width
+    for i in range(n, -1, -1):
+        use_links(i, n, begin, tag, layer, n_tags, width, inside, outside, sign, link_slope, share, pair)
+        if i == 0:
+            break
+        factor = power_of_two(-scale[i])
+        after, here = (begin[i + 2] - begin[i + 1]) * width, begin[i + 1] - begin[i]
+        for y in range(begin[i], begin[i + 1]):
+            n_rows = meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+            of = layer[i] + (y - begin[i]) * after
+            for r in range(n_rows):
+                above[r] = 0.0
+            for c in range(after):
+                first = link(i, n, tag[y], tag[begin[i + 1] + c // width], n_tags) * width
+                value = outside[of + c] * factor * link_weight[first + c % width]
+                head[c] = value
+                at = c * n_rows
+                for r in range(n_rows):
+                    above[r] += value * overlap[at + r]
+            for r in range(n_rows):
+                above[r] *= constant[r]
+            r = 0
+            for x in range(begin[i] - begin[i - 1]):
+                to = layer[i - 1] + (x * here + y - begin[i]) * width
+                for k in range(width):
+                    value = 0.0
+                    for _ in range(width):
+                        value += above[r]
+                        r += 1
+                    outside[to + k] = value
+            if sign != 0.0:
+                take_tail(i, y, begin, layer, width, inside, tail)
+                for r in range(n_rows):
+                    above[r] *= sign * tail[r]
+                for r in range(n_rows):
+                    link_slope[emissions + rule[y] * width + r % width] += above[r]
+                for r in range(n_rows):
+                    tail[r] *= sign * constant[r]
+                column_gradients(n_rows, after, weight, slope, room)
+                row_gradients(i, n, y, begin, tag, rule, n_tags, width, weight, slope, room)
+
+
+@kernel
+def use_links(
+    i: int, n: int, begin: Any, tag: Any, layer: Any, n_tags: int, width: int, inside: Any, outside: Any, sign: float,
+    link_slope: Any, share: Any, pair: Any,
+) -> None:  # fmt: skip
+    """Enter the posteriors of the links from word i to the next."""
+    at = layer[i]
+    for x in range(begin[i], begin[i + 1]):
+        for y in range(begin[i + 1], begin[i + 2]):
+            first = link(i, n, tag[x], tag[y], n_tags) * width
+            total = 0.0
+            for k in range(width):
+                posterior = inside[at] * outside[at]
+                total += posterior
+                if sign != 0.0:
+                    link_slope[first + k] += sign * posterior
+                at += 1
+            if share.shape[0] > 0 and i < n:
+                share[i, tag[y]] += total
+            if pair.shape[0] > 0 and 0 < i < n:
+                pair[i - 1, tag[x], tag[y]] += total
+
+
+@kernel
+def column_gradients(n_rows: int, n_columns: int, weight: GmArrays, slope: GmArrays, room: Room) -> None:
+    """The gradients of the rules out of a tag; fills pull and bend, the derivatives in means and variances of rows.
+
+    room.tail: sign × inside × constant of each row; room.head: the outside of each column.
+    """
+    mean, var, mean_slope, std_slope = weight.mean, weight.std, slope.mean, slope.std
+    row_mean, row_var, tail, head, column = room.row_mean, room.row_var, room.tail, room.head, room.column
+    pull, bend, inverse, posterior, overlap = room.pull, room.bend, room.inverse, room.posterior, room.overlap
+    excess = room.square
+    dim, n_var = mean.shape[0], var.shape[0]
+    group = dim // n_var
+    pull[:, :n_rows] = 0.0
+    bend[:, :n_rows] = 0.0
+    for c in range(n_columns):
+        value, at, of = head[c], c * n_rows, column[c]
+        if value == 0.0:
+            continue
+        for g in range(n_var):
+            v = var[g, of]
+            for r in range(n_rows):
+                inverse[r] = 1.0 / (row_var[g, r] + v)
+            for r in range(n_rows):
+                posterior[r] = value * tail[r] * overlap[at + r] * inverse[r]
+            for r in range(n_rows):
+                excess[r] = -group
+            for d in range(g * group, (g + 1) * group):
+                m = mean[d, of]
+                total = 0.0
+                for r in range(n_rows):
+                    total += (m - row_mean[d, r]) * posterior[r]
+                for r in range(n_rows):
+                    pull[d, r] += (m - row_mean[d, r]) * posterior[r]
+                for r in range(n_rows):
+                    excess[r] += (m - row_mean[d, r]) * (m - row_mean[d, r]) * inverse[r]
+                mean_slope[d, of] -= total
+            total = 0.0
+            for r in range(n_rows):
+                total += posterior[r] * excess[r]
+            for r in range(n_rows):
+                bend[g, r] += posterior[r] * excess[r]
+            std_slope[g, of] += v * total
+
+
+@kernel
+def row_gradients(
+    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays,
+    slope: GmArrays, room: Room,
+) -> None:  # fmt: skip
+    """The gradients of the rules into a tag and of its emission, from those of their products  [math: tag-gradient].
+
+    room.above: sign × the posterior of each row.
+    """
+    mean, var, mean_slope, std_slope = weight.mean, weight.std, slope.mean, slope.std
+    pull, bend, above = room.pull, room.bend, room.above
+    dim, n_var = mean.shape[0], var.shape[0]
+    group = dim // n_var
+    emission = 2 * (n_tags * n_tags + n_tags) * width + rule[y] * width
+    r = 0
+    for x in range(begin[i - 1], begin[i]):
+        first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
+        for k in range(first, first + width):
+            for j in range(emission, emission + width):
+                q = above[r]
+                for g in range(n_var):
+                    one, other = var[g, k], var[g, j]
+                    inverse = 1.0 / (one + other)
+                    curve, lean = 0.0, 0.0
+                    for d in range(g * group, (g + 1) * group):
+                        difference = (mean[d, j] - mean[d, k]) * inverse
+                        mean_slope[d, k] += q * difference + pull[d, r] * other * inverse
+                        mean_slope[d, j] += pull[d, r] * one * inverse - q * difference
+                        curve += q * (difference * difference - inverse)
+                        lean += pull[d, r] * difference * inverse
+                    turn = bend[g, r] * inverse * inverse
+                    std_slope[g, k] += one * (curve + 2.0 * lean * other + turn * other * other)
+                    std_slope[g, j] += other * (curve - 2.0 * lean * one + turn * one * one)
+                r += 1

@@ -1,0 +1,140 @@
+"""Tag chains whose tags have N subtypes each: sums, posteriors, and expected uses of every parameter."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lveg.kernels.chain import LOG_2, TagTable, lattice, rescale
+from lveg.kernels.jit import kernel, power_of_two
+
+
+class LvgArrays(NamedTuple):
+    """Something for every parameter, t and u being tags and s their subtypes.
+
+    start (T, N) of u, s; transition (T, N, T, N) of t, s, u, s'; end (T, N) of t, s; emission (R, N), a row a lexical
+    rule.
+    """
+
+    start: Any
+    transition: Any
+    end: Any
+    emission: Any
+
+
+@kernel
+def run(
+    packed: Any, is_given: bool, sign: float, table: TagTable, weight: LvgArrays, use: LvgArrays, share: Any, pair: Any
+) -> float:
+    """The summed log Z of packed sentences, one after the other; adds sign × the expected uses of parameters to `use`.
+
+    sign 0 for sums alone. share (n, T) and pair (n - 1, T, T), for one sentence, get the posteriors of tags and of
+    neighbours; empty for none.
+    """
+    total, at = 0.0, 0
+    while at < packed.shape[0]:
+        total += sentence(packed, at, is_given, sign, table, weight, use, share, pair)
+        at += 1 + 2 * packed[at]
+    return total
+
+
+@kernel
+def sentence(
+    packed: Any, at: int, is_given: bool, sign: float, table: TagTable, weight: LvgArrays, use: LvgArrays, share: Any,
+    pair: Any,
+) -> float:  # fmt: skip
+    """log Z of the sentence at this place, -inf where it has no tags; `run` tells the rest."""
+    n = packed[at]
+    if n == 0:
+        return 0.0
+    begin, tag, rule = lattice(table, packed, at, is_given)
+    width = weight.end.shape[1]
+    inside = np.zeros(tag.shape[0] * width)
+    scale = np.zeros(n + 1, np.int64)
+    log_z = forward(n, begin, tag, rule, weight, inside, scale)
+    if (sign != 0.0 or share.shape[0] > 0) and -math.inf < log_z < math.inf:
+        backward(n, begin, tag, rule, weight, inside, scale, sign, use, share, pair)
+    return log_z
+
+
+@kernel
+def forward(n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: Any, scale: Any) -> float:
+    """log Z; fills inside, (entries of the lattice × N), with what leads up to each subtype  [math: tag-inside]."""
+    start, transition, end, emission = weight.start, weight.transition, weight.end, weight.emission
+    width = end.shape[1]
+    total = 0
+    for i in range(1, n + 1):
+        for y in range(begin[i], begin[i + 1]):
+            u, to = tag[y], y * width
+            if i == 1:
+                for s in range(width):
+                    inside[to + s] = start[u, s]
+            for x in range(begin[i - 1] if i > 1 else begin[i], begin[i]):
+                t, of = tag[x], x * width
+                for r in range(width):
+                    value = inside[of + r]
+                    for s in range(width):
+                        inside[to + s] += value * transition[t, r, u, s]
+            for s in range(width):
+                inside[to + s] *= emission[rule[y], s]
+        scale[i] = rescale(inside, begin[i] * width, begin[i + 1] * width)
+        total += scale[i]
+    z = 0.0
+    for y in range(begin[n], begin[n + 1]):
+        for s in range(width):
+            z += inside[y * width + s] * end[tag[y], s]
+    return math.log(z) + total * LOG_2 if z > 0.0 else -math.inf
+
+
+@kernel
+def backward(
+    n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: Any, scale: Any, sign: float, use: LvgArrays,
+    share: Any, pair: Any,
+) -> None:  # fmt: skip
+    """Posteriors and expected uses, from the last word to the first  [math: tag-outside]."""
+    transition, end, emission = weight.transition, weight.end, weight.emission
+    use_start, use_transition, use_end, use_emission = use.start, use.transition, use.end, use.emission
+    width = end.shape[1]
+    outside = np.zeros(inside.shape[0])  # times the position's scale over Z: inside × outside is a posterior
+    z = 0.0
+    for y in range(begin[n], begin[n + 1]):
+        for s in range(width):
+            z += inside[y * width + s] * end[tag[y], s]
+    for y in range(begin[n], begin[n + 1]):
+        for s in range(width):
+            outside[y * width + s] = end[tag[y], s] / z
+            if sign != 0.0:
+                use_end[tag[y], s] += sign * inside[y * width + s] * outside[y * width + s]
+    for i in range(n, 0, -1):
+        factor = power_of_two(-scale[i])
+        for y in range(begin[i], begin[i + 1]):
+            u, to = tag[y], y * width
+            total = 0.0
+            for s in range(width):
+                posterior = inside[to + s] * outside[to + s]
+                total += posterior
+                if sign != 0.0:
+                    use_emission[rule[y], s] += sign * posterior
+                    if i == 1:
+                        use_start[u, s] += sign * posterior
+                outside[to + s] *= emission[rule[y], s] * factor
+            if share.shape[0] > 0:
+                share[i - 1, u] += total
+            for x in range(begin[i - 1] if i > 1 else begin[i], begin[i]):
+                t, of = tag[x], x * width
+                both = 0.0
+                for r in range(width):
+                    value = 0.0
+                    for s in range(width):
+                        value += transition[t, r, u, s] * outside[to + s]
+                    outside[of + r] += value
+                    both += inside[of + r] * value
+                if pair.shape[0] > 0:
+                    pair[i - 2, t, u] += both
+                if sign != 0.0:
+                    for r in range(width):
+                        value = sign * inside[of + r]
+                        for s in range(width):
+                            use_transition[t, r, u, s] += value * transition[t, r, u, s] * outside[to + s]

@@ -1,0 +1,128 @@
+"""Learning taggers with latent subtypes: conditional likelihood by gradients, or joint likelihood by EM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from lveg.errors import UsageError
+from lveg.families.estimate import hmm_weights
+from lveg.families.tag_gm import start_gm
+from lveg.families.tag_lvg import TagLvg, start_lvg
+from lveg.families.tags import TagFamily, pack
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.learning.checkpoint import Checkpoint
+from lveg.learning.descent import Descent, descend
+from lveg.learning.em import Em, expectation_maximisation
+from lveg.learning.examples import Examples
+from lveg.report import Report, silent
+
+OBJECTIVES = ("generative", "discriminative")
+BY_EM = Descent(epochs=50, patience=10)
+BY_GRADIENT = Descent(epochs=20, learning_rate=0.02, l2=1.0, batch=128, patience=5)
+
+
+@dataclass(frozen=True)
+class TagLvgOptions:
+    """How a tagger with N subtypes a tag is learned.
+
+    objective: generative for the likelihood of words and tags by EM, whose iterations are the epochs; discriminative
+    for the likelihood of tags given words by gradients. noise: how far subtypes differ at the start, as a part of their
+    probabilities. smoothing: tokens' worth of the HMM that EM gives each subtype.
+    """
+
+    subtypes: int = 16
+    objective: str = "generative"
+    noise: float = 0.01
+    smoothing: float = 10.0
+    descent: Descent = BY_EM
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise UsageError(f"objective {self.objective!r} is not one of {', '.join(OBJECTIVES)}")
+
+
+@dataclass(frozen=True)
+class TagGmOptions:
+    """How a tagger of Gaussian mixtures is learned; spread: means start within this of 0, the paper's within 0.05."""
+
+    components: int = 4
+    dim: int = 3
+    covariance: str = "spherical"
+    spread: float = 0.5
+    descent: Descent = BY_GRADIENT
+
+
+@dataclass(frozen=True)
+class TagObjective:
+    """Minus the log conditional likelihood of gold tags; an example is a packed sentence with its tags."""
+
+    shape: TagFamily
+    examples: Examples
+
+    @property
+    def size(self) -> int:
+        """The number of sentences."""
+        return len(self.examples)
+
+    def model(self, value: Floats) -> TagFamily:
+        """The family with these parameters."""
+        return self.shape.with_value(value)
+
+    def add(self, model: TagFamily, numbers: Ints, slope: Floats) -> float:
+        """The value for some sentences; adds its derivative to `slope`."""
+        packed = self.examples.gather(numbers)
+        return model.run(packed, False, 1.0, slope) - model.run(packed, True, -1.0, slope)
+
+
+def tag_examples(grammar: Grammar, tagged: Sequence[Sequence[tuple[str, str]]]) -> Examples:
+    """The sentences with their tags, as kernels want them."""
+    numbers = {tag: index for index, tag in enumerate(grammar.tags)}
+    examples = Examples(2**40)
+    for sentence in tagged:
+        terminals = grammar.lexicon.terminals([word for word, _ in sentence])
+        examples.append(pack(terminals, [numbers[tag] for _, tag in sentence]))
+    return examples
+
+
+def learn_tags(
+    grammar: Grammar,
+    tagged: Sequence[Sequence[tuple[str, str]]],
+    options: TagLvgOptions | TagGmOptions,
+    seed: int = 0,
+    threads: int = 1,
+    score: Callable[[TagFamily], tuple[float, dict[str, Any]]] | None = None,
+    report: Report = silent,
+    checkpoint: Checkpoint | None = None,
+) -> TagFamily:
+    """The family with the best score of all epochs, or the last one where there is no score.
+
+    score: the number to make large, and facts to report with it.
+    """
+    weight, examples, descent = hmm_weights(grammar), tag_examples(grammar, tagged), options.descent
+    first: TagFamily
+    if isinstance(options, TagGmOptions):
+        first = start_gm(
+            grammar, weight, options.components, options.dim, options.covariance, options.spread, seed
+        )  # fmt: skip
+    else:
+        first = start_lvg(grammar, weight, options.subtypes, options.noise, seed)
+
+    def scored(value: Floats) -> tuple[float, dict[str, Any]]:
+        assert score is not None
+        return score(first.with_value(value))
+
+    if checkpoint is not None:
+        settings = asdict(options)
+        del settings["descent"]["epochs"]
+        checkpoint = checkpoint.keyed(seed=seed, options=settings, grammar=grammar.fingerprint)
+    to_score = None if score is None else scored
+    if isinstance(options, TagLvgOptions) and isinstance(first, TagLvg) and options.objective == "generative":
+        em = Em(first, grammar, weight, examples, options.smoothing)
+        return expectation_maximisation(em, descent.epochs, descent.patience, threads, to_score, report, checkpoint)
+    objective = TagObjective(first, examples)
+    value = descend(objective, first.value, descent, seed, threads, to_score, report, checkpoint)
+    return first.with_value(np.ascontiguousarray(value))

@@ -1,0 +1,323 @@
+"""Taggers with latent subtypes against enumeration, numeric integration, central differences and special cases."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from lveg.chart.coarse import TagLattice
+from lveg.decoding.derivations import best_derivations, tags_of
+from lveg.decoding.marginals import tag_posteriors
+from lveg.errors import GrammarError
+from lveg.families.estimate import hmm_weights
+from lveg.families.pcfg import Pcfg
+from lveg.families.tag_gm import TagGm, start_gm
+from lveg.families.tag_lvg import TagLvg, start_lvg
+from lveg.families.tags import TagFamily, TagPosterior, pack
+from lveg.grammar.grammar import Grammar, tag_grammar
+from lveg.grammar.lexicon import LexiconOptions
+
+GRID = np.linspace(-12.0, 12.0, 1201)
+STEP = GRID[1] - GRID[0]
+WORDS = "abcd"
+
+
+def random_grammar(seed: int) -> Grammar:
+    """A tag grammar of two or three tags and ambiguous words."""
+    dice = random.Random(seed)
+    tags = "XYZ"[: dice.randint(2, 3)]
+    sentences = [[(dice.choice(WORDS), dice.choice(tags)) for _ in range(dice.randint(1, 4))] for _ in range(6)]
+    return tag_grammar(sentences, LexiconOptions("single", 1, 0))
+
+
+def random_lvg(grammar: Grammar, subtypes: int, seed: int) -> TagLvg:
+    """Weights that sum to nothing in particular."""
+    first = start_lvg(grammar, hmm_weights(grammar), subtypes)
+    return first.with_value(first.value + np.random.default_rng(seed).normal(0, 1.0, first.value.shape))
+
+
+def random_gm(grammar: Grammar, components: int, dim: int, covariance: str, seed: int) -> TagGm:
+    """Parameters far from a start."""
+    dice = np.random.default_rng(seed)
+    model = start_gm(grammar, hmm_weights(grammar), components, dim, covariance)
+    parts = model.parts(model.value)
+    for array, spread in zip(parts, (0.5, 0.8, 0.3), strict=True):
+        array += dice.normal(0, spread, array.shape)
+    return model
+
+
+def sentences(grammar: Grammar, seed: int, count: int = 4, most: int = 4) -> list[list[int]]:
+    """Terminals of some sentences, the first of one word."""
+    dice = random.Random(seed)
+    lengths = [1, *(dice.randint(2, most) for _ in range(count - 1))]
+    return [grammar.lexicon.terminals([dice.choice(WORDS) for _ in range(length)]) for length in lengths]
+
+
+def sequences(grammar: Grammar, terminals: list[int]) -> Iterator[tuple[int, ...]]:
+    """All tag sequences that the lexicon allows."""
+    first = grammar.n_nonterminals
+    allowed = [
+        [tag for tag in range(len(grammar.tags)) if grammar.lexical_id(first + tag, terminal) is not None]
+        for terminal in terminals
+    ]
+    return product(*allowed)
+
+
+def emission(grammar: Grammar, tag: int, terminal: int) -> int:
+    rule = grammar.lexical_id(grammar.n_nonterminals + tag, terminal)
+    assert rule is not None
+    return rule - grammar.lexical_start
+
+
+def lvg_weight(model: TagLvg, grammar: Grammar, terminals: list[int], tags: tuple[int, ...]) -> float:
+    """The weight of a tag sequence: the sum over all sequences of subtypes."""
+    start, transition, end, emit = (np.exp(part) for part in model.parts(model.value))
+    total = 0.0
+    for subtypes in product(range(model.subtypes), repeat=len(tags)):
+        states = list(zip(tags, subtypes, strict=True))
+        value = start[states[0]] * end[states[-1]]
+        for state, terminal in zip(states, terminals, strict=True):
+            value *= emit[emission(grammar, state[0], terminal), state[1]]
+        for one, other in pairwise(states):
+            value *= transition[(*one, *other)]
+        total += float(value)
+    return total
+
+
+def gm_weight(model: TagGm, grammar: Grammar, terminals: list[int], tags: tuple[int, ...]) -> float:
+    """The weight of a tag sequence for one dimension, its subtypes integrated on the grid."""
+    log_weight, mean, log_std = model.parts(model.value)
+    count, n_tags = model.components, len(grammar.tags)
+    weight = np.exp(log_weight).reshape(-1, count)
+    n_links = n_tags * n_tags + n_tags
+
+    def densities(first: int) -> np.ndarray:
+        middle, deviation = mean[0, first : first + count, None], np.exp(log_std[0, first : first + count, None])
+        return np.exp(-0.5 * ((GRID - middle) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
+
+    def leaves(rule: int) -> np.ndarray:
+        return densities(rule * count)
+
+    def reaches(rule: int) -> np.ndarray:
+        place = rule if rule < n_tags * n_tags else rule - n_tags
+        return densities((n_links + place) * count)
+
+    rule = n_links + tags[0]
+    score = weight[rule] @ reaches(rule)
+    for place, (tag, terminal) in enumerate(zip(tags, terminals, strict=True)):
+        word = emission(grammar, tag, terminal)
+        score = score * (weight[n_links + n_tags + word] @ densities((2 * n_links + word) * count))
+        is_last = place == len(tags) - 1
+        rule = n_tags * n_tags + tag if is_last else tag * n_tags + tags[place + 1]
+        out = weight[rule] * (leaves(rule) @ score) * STEP
+        if is_last:
+            return float(out.sum())
+        score = out @ reaches(rule)
+    raise AssertionError
+
+
+def check_sums(
+    model: TagFamily, grammar: Grammar, terminals: list[int], weigh: Callable[[tuple[int, ...]], float]
+) -> None:
+    """Sums and posteriors equal those over all sequences."""
+    n, n_tags = len(terminals), len(grammar.tags)
+    found = {tags: weigh(tags) for tags in sequences(grammar, terminals)}
+    total = sum(found.values())
+    posterior = model.posterior(pack(terminals))
+    assert posterior.log_z == pytest.approx(math.log(total), abs=1e-8)
+    assert model.log_z(pack(terminals)) == posterior.log_z
+    tag, pair = np.zeros((n, n_tags)), np.zeros((n - 1, n_tags, n_tags))
+    for tags, value in found.items():
+        assert model.log_z(pack(terminals, tags), True) == pytest.approx(math.log(value), abs=1e-8)
+        for i in range(n):
+            tag[i, tags[i]] += value / total
+            if i:
+                pair[i - 1, tags[i - 1], tags[i]] += value / total
+    np.testing.assert_allclose(posterior.tag, tag, atol=1e-8)
+    np.testing.assert_allclose(posterior.pair, pair, atol=1e-8)
+
+
+@pytest.mark.parametrize("subtypes", [1, 2, 3])
+def test_subtypes_equal_enumeration(subtypes: int) -> None:
+    for seed in range(8):
+        grammar = random_grammar(seed)
+        model = random_lvg(grammar, subtypes, seed)
+        for terminals in sentences(grammar, seed):
+            check_sums(model, grammar, terminals, partial(lvg_weight, model, grammar, terminals))
+
+
+@pytest.mark.parametrize("components", [1, 2, 4])
+@pytest.mark.parametrize("covariance", ["spherical", "diagonal"])
+def test_gaussians_equal_enumeration_with_numeric_integration(components: int, covariance: str) -> None:
+    for seed in range(6):
+        grammar = random_grammar(seed)
+        model = random_gm(grammar, components, 1, covariance, seed)
+        for terminals in sentences(grammar, seed):
+            check_sums(model, grammar, terminals, partial(gm_weight, model, grammar, terminals))
+
+
+MODELS: dict[str, Callable[[Grammar, int], TagFamily]] = {
+    "lvg-1": lambda grammar, seed: random_lvg(grammar, 1, seed),
+    "lvg-3": lambda grammar, seed: random_lvg(grammar, 3, seed),
+    "gm-1-1": lambda grammar, seed: random_gm(grammar, 1, 1, "spherical", seed),
+    "gm-4-3": lambda grammar, seed: random_gm(grammar, 4, 3, "spherical", seed),
+    "gm-2-2-diagonal": lambda grammar, seed: random_gm(grammar, 2, 2, "diagonal", seed),
+}
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.parametrize("is_given", [False, True])
+def test_every_gradient_equals_central_differences(name: str, is_given: bool) -> None:
+    for seed in range(3):
+        grammar = random_grammar(seed)
+        model = MODELS[name](grammar, seed)
+        dice = random.Random(seed)
+        packed = np.concatenate(
+            [pack(t, dice.choice(list(sequences(grammar, t)))) for t in sentences(grammar, seed, count=5, most=5)]
+        )
+        slope = np.zeros_like(model.value)
+        assert model.run(packed, is_given, 1.0, slope) == pytest.approx(model.log_z(packed, is_given), abs=1e-10)
+        places = range(len(slope)) if len(slope) < 300 else dice.sample(range(len(slope)), 300)
+        assert np.count_nonzero(slope) > len(slope) / 8
+        for place in places:
+            values = []
+            for step in (1e-4, -1e-4, 2e-4, -2e-4):
+                value = model.value.copy()
+                value[place] += step
+                values.append(model.with_value(value).log_z(packed, is_given))
+            expected = (8 * (values[0] - values[1]) - (values[2] - values[3])) / 12e-4
+            assert slope[place] == pytest.approx(expected, rel=1e-6, abs=3e-9)
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_a_minus_sign_takes_the_gradient_away_and_sentences_add_up(name: str) -> None:
+    grammar = random_grammar(1)
+    model = MODELS[name](grammar, 1)
+    packed = [pack(terminals) for terminals in sentences(grammar, 1)]
+    slope = np.zeros_like(model.value)
+    total = model.run(np.concatenate(packed), False, 1.0, slope)
+    assert total == pytest.approx(sum(model.run(one, False, -1.0, slope) for one in packed), abs=1e-10)
+    np.testing.assert_allclose(slope, 0.0, atol=1e-12)
+
+
+def test_one_subtype_without_noise_is_the_hmm() -> None:
+    for seed in range(10):
+        grammar = random_grammar(seed)
+        weight = hmm_weights(grammar)
+        model = start_lvg(grammar, weight, 1, noise=0.0)
+        np.testing.assert_allclose(np.exp(model.value).sum(), 2 * len(grammar.tags) + 1)
+        for words in ("a", "abcd", "dbab"):
+            forest = TagLattice(grammar, weight).forest(list(words))
+            expected = Pcfg(weight).posterior(forest)
+            found = model.posterior(pack(grammar.lexicon.terminals(list(words))))
+            assert found.log_z == pytest.approx(expected.log_z, abs=1e-10)
+            np.testing.assert_allclose(found.tag, tag_posteriors(grammar, forest, expected), atol=1e-10)
+            ((_, edges),) = best_derivations(forest, np.log(expected.edge_weight))
+            best = [grammar.tags[tag] for tag in found.best_sequence()]
+            assert best == tags_of(grammar, forest, edges)
+
+
+@pytest.mark.parametrize("subtypes", [2, 5])
+def test_subtypes_start_as_the_hmm(subtypes: int) -> None:
+    grammar = random_grammar(3)
+    weight = hmm_weights(grammar)
+    packed = pack(grammar.lexicon.terminals(list("abcd")))
+    one, alike, noisy = (
+        start_lvg(grammar, weight, n, noise) for n, noise in ((1, 0.0), (subtypes, 0.0), (subtypes, 0.01))
+    )
+    assert alike.log_z(packed) == pytest.approx(one.log_z(packed), abs=1e-10)
+    assert noisy.log_z(packed) == pytest.approx(one.log_z(packed), abs=0.05)
+    assert noisy.log_z(packed) != alike.log_z(packed)
+    probability = noisy.weight
+    np.testing.assert_allclose(probability.start.sum(), 1.0)
+    np.testing.assert_allclose(probability.transition.sum(axis=(2, 3)) + probability.end, 1.0)
+
+
+@pytest.mark.parametrize(("components", "dim"), [(1, 1), (4, 3), (2, 5)])
+def test_gaussians_start_as_the_hmm(components: int, dim: int) -> None:
+    for seed in range(5):
+        grammar = random_grammar(seed)
+        weight = hmm_weights(grammar)
+        model = start_gm(grammar, weight, components, dim, spread=0.0)
+        hmm = start_lvg(grammar, weight, 1, noise=0.0)
+        for terminals in sentences(grammar, seed):
+            found, expected = model.posterior(pack(terminals)), hmm.posterior(pack(terminals))
+            # A start has a Gaussian too, but every word has one triple overlap and two rules of weight alpha.
+            assert found.log_z == pytest.approx(expected.log_z, abs=1e-9)
+            np.testing.assert_allclose(found.tag, expected.tag, atol=1e-10)
+
+
+def test_spherical_is_diagonal_with_tied_variances_and_the_order_of_components_does_not_matter() -> None:
+    for seed in range(5):
+        grammar = random_grammar(seed)
+        model = random_gm(grammar, 2, 3, "spherical", seed)
+        log_weight, mean, log_std = model.parts(model.value)
+        tied = np.concatenate([log_weight, mean.ravel(), np.tile(log_std, (3, 1)).ravel()])
+        diagonal = TagGm(model.table, model.tags, model.n_emissions, 2, 3, "diagonal", tied)
+        swapped = [array.reshape(*array.shape[:-1], -1, 2)[..., ::-1].ravel() for array in (log_weight, mean, log_std)]
+        other = model.with_value(np.concatenate(swapped))
+        for terminals in sentences(grammar, seed):
+            packed = pack(terminals)
+            assert diagonal.log_z(packed) == pytest.approx(model.log_z(packed), abs=1e-10)
+            assert other.log_z(packed) == pytest.approx(model.log_z(packed), abs=1e-10)
+            np.testing.assert_allclose(diagonal.posterior(packed).pair, model.posterior(packed).pair, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_two_thousand_words_do_not_underflow(name: str) -> None:
+    grammar = random_grammar(2)
+    posterior = MODELS[name](grammar, 2).posterior(pack(grammar.lexicon.terminals(list("abcd") * 500)))
+    assert math.isfinite(posterior.log_z)
+    np.testing.assert_allclose(posterior.tag.sum(axis=1), 1.0, atol=1e-9)
+    np.testing.assert_allclose(posterior.pair.sum(axis=2), posterior.tag[:-1], atol=1e-9)
+    np.testing.assert_allclose(posterior.pair.sum(axis=1), posterior.tag[1:], atol=1e-9)
+
+
+def test_the_best_sequence_is_the_best_of_all() -> None:
+    for seed in range(10):
+        grammar = random_grammar(seed)
+        model = random_lvg(grammar, 2, seed)
+        for terminals in sentences(grammar, seed):
+            posterior = model.posterior(pack(terminals))
+
+            def chance(tags: tuple[int, ...], posterior: TagPosterior = posterior) -> float:
+                value = float(posterior.tag[0, tags[0]])
+                for i, (one, other) in enumerate(pairwise(tags)):
+                    value *= float(posterior.pair[i, one, other] / posterior.tag[i, one])
+                return value
+
+            best = max(chance(tags) for tags in sequences(grammar, terminals))
+            assert chance(tuple(posterior.best_sequence())) == pytest.approx(best, rel=1e-12)
+            assert posterior.best_tags().tolist() == [int(row.argmax()) for row in posterior.tag]
+
+
+def test_a_given_tag_that_the_lexicon_lacks_has_no_weight() -> None:
+    grammar = tag_grammar([[("a", "X"), ("b", "Y")]], LexiconOptions("single", 1, 0))
+    packed = pack(grammar.lexicon.terminals(["a", "b"]), [1, 1])
+    for model in (random_lvg(grammar, 2, 0), random_gm(grammar, 2, 2, "spherical", 0)):
+        slope = np.zeros_like(model.value)
+        assert model.run(packed, True, 1.0, slope) == -math.inf
+        assert not slope.any()
+        assert math.isfinite(model.log_z(packed))
+        assert model.log_z(pack([])) == 0.0
+
+
+def test_parameters_are_checked() -> None:
+    grammar = random_grammar(0)
+    for model in (random_lvg(grammar, 2, 0), random_gm(grammar, 2, 2, "diagonal", 0)):
+        for value in (model.value[:-1], np.append(model.value, 0.0), model.value + np.nan, model.value + np.inf):
+            with pytest.raises(GrammarError):
+                model.with_value(value)
+    weight = hmm_weights(grammar)
+    with pytest.raises(GrammarError, match="one subtype"):
+        start_lvg(grammar, weight, 0)
+    with pytest.raises(GrammarError, match="not one of spherical, diagonal"):
+        start_gm(grammar, weight, 2, 2, "full")
+    with pytest.raises(GrammarError, match="at least one component"):
+        start_gm(grammar, weight, 1, 0)
