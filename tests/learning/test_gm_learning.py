@@ -16,7 +16,7 @@ from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.descent import Descent, descend
 from lveg.learning.examples import Examples
 from lveg.learning.gm import SMALL as LEAST
-from lveg.learning.gm import GmOptions, best_forest, learn, weight_shares, weight_spread, without_small
+from lveg.learning.gm import GmOptions, best_forest, halved, learn, weight_shares, weight_spread, without_small
 from lveg.learning.train import ParserOptions, train_parser
 from lveg.model import Parser
 from lveg.model_io import load_model, save_model
@@ -276,3 +276,41 @@ def test_components_by_frequency(files: tuple[str, str], trees: list[Tree]) -> N
     for least, most, number in ((0, 1, 1), (2, 3, 2), (4, np.inf, 3)):
         chosen = (plain.grammar.count >= least) & (plain.grammar.count <= most)
         assert (counts[chosen] == number).all()
+
+
+def test_splitting_without_moving_changes_nothing(trees: list[Tree]) -> None:
+    plain = train_parser([str(DATA / "demo-train.mrg")])
+    model = start(plain.grammar, plain.weight, 2, 2, "diagonal", spread=0.5)
+    both = halved(plain.grammar, model, 0.0, 1)
+    assert (np.diff(both.ptr) == 4).all()
+    for tree in trees[:10]:
+        assert replace(plain, gm=both).log_prob(tree) == pytest.approx(replace(plain, gm=model).log_prob(tree))
+
+
+def test_components_that_split_while_learning(files: tuple[str, str], trees: list[Tree], tmp_path: Path) -> None:
+    plain = train_parser([files[0]])
+    options = replace(SMALL, components=4, split=True, descent=replace(SMALL.descent, epochs=6))
+    splits: list[object] = []
+
+    def run(checkpoint: Checkpoint | None, stop: bool = False) -> Gm:
+        splits.clear()
+
+        def report(event: str, facts: dict[str, object]) -> None:
+            if event == "split":
+                splits.append(facts["components"])
+                if stop and len(splits) == 2:
+                    raise StopError
+
+        return learn(plain.coarse, plain.binarisation, trees[:60], options, 3, report=report, checkpoint=checkpoint)
+
+    whole = run(None)
+    assert splits == [2 * plain.grammar.n_rules, 4 * plain.grammar.n_rules]
+    assert (np.diff(whole.ptr) == 4).all()
+    path = tmp_path / "run.checkpoint"
+    with pytest.raises(StopError):
+        run(Checkpoint(str(path)), stop=True)
+    assert np.array_equal(run(Checkpoint(str(path), resume=True)).mean, whole.mean)
+    Checkpoint(str(path)).remove()
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(UsageError, match="2, 4, 8"):
+        replace(options, components=3)

@@ -107,6 +107,9 @@ def train_parser_command(
     by_frequency: Annotated[
         bool, typer.Option("--by-frequency", help="gm: a rule seen c times has 1 + log2 c, at most --components.")
     ] = False,
+    split: Annotated[
+        bool, typer.Option("--split", help="gm: begin with one component a rule, and split all until --components.")
+    ] = False,
     sparsity: Annotated[
         float, typer.Option(min=0.0, help="gm: how strongly a rule's weight is drawn into few components.")
     ] = 0.0,
@@ -186,6 +189,7 @@ def train_parser_command(
     gm = GmOptions(
         components=components,
         by_frequency=by_frequency,
+        split=split,
         sparsity=sparsity,
         dim=dim,
         covariance=covariance.value,

@@ -22,9 +22,9 @@ class Adam:
     steps: int = 0
 
     @classmethod
-    def at(cls, start: Floats) -> Adam:
+    def at(cls, value: Floats, start: Floats) -> Adam:
         """Before the first step."""
-        return cls(start.copy(), start.copy(), np.zeros_like(start), np.zeros_like(start), start.copy())
+        return cls(value.copy(), start.copy(), np.zeros_like(value), np.zeros_like(value), value.copy())
 
     def step(self, slopes: Floats, share: float, rate: float, pull: float, horizon: float) -> None:
         """One step along the gradient: share × the sum of the rows of `slopes`, and `pull` × the way from the start."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, field
+from glob import escape, glob
 from typing import Any
 
 import msgspec
@@ -29,6 +30,10 @@ class Checkpoint:
     def keyed(self, **facts: Any) -> Checkpoint:
         """The same for a run that is told apart by these facts too."""
         return Checkpoint(self.path, self.resume, self.key | facts)
+
+    def stage(self, number: int) -> Checkpoint:
+        """The same for one of several stages of a run, in a file of its own."""
+        return Checkpoint(f"{self.path}.{number}", self.resume, self.key | {"stage": number})
 
     def save(self, facts: dict[str, Any], arrays: dict[str, Floats]) -> None:
         """Keep a state: JSON facts, and arrays."""
@@ -55,8 +60,9 @@ class Checkpoint:
 
     def remove(self) -> None:
         """The run has ended: nothing is left to go on with."""
-        if os.path.exists(self.path):
-            os.unlink(self.path)
+        for path in (self.path, *glob(f"{escape(self.path)}.[0-9]*")):
+            if os.path.exists(path):
+                os.unlink(path)
 
     def _name(self) -> str:
         return hashlib.sha256(msgspec.json.encode(self.key, order="deterministic")).hexdigest()[:16]

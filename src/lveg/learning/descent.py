@@ -59,13 +59,21 @@ def descend(
     score: Callable[[Floats], tuple[float, dict[str, Any]]] | None = None,
     report: Report = silent,
     checkpoint: Checkpoint | None = None,
+    origin: Floats | None = None,
 ) -> Floats:
     """The averaged parameters of the epoch with the highest score, or of the last one where there is no score.
 
-    score: a number and facts to report with it. Each epoch draws its order from the seed and its own number, so that
-    a run that goes on from a checkpoint is the same as one that was never interrupted.
+    score: a number and facts to report with it. origin: what L2 pulls towards, where that is not the start. Each epoch
+    draws its order from the seed and its own number, so that a run that goes on from a checkpoint is the same as one
+    that was never interrupted.
     """
-    adam, best, best_score, first, since = Adam.at(start), start.copy(), -np.inf, 1, 0
+    adam, best, best_score, first, since = (
+        Adam.at(start, start if origin is None else origin),
+        start.copy(),
+        -np.inf,
+        1,
+        0,
+    )
     kept = checkpoint.load() if checkpoint is not None else None
     if kept is not None:
         facts, arrays = kept
@@ -104,7 +112,7 @@ def descend(
                 best, best_score, since = adam.average.copy(), number, 0
             facts["seconds_left"] = round((time.perf_counter() - begun) * (options.epochs - epoch))
             report("epoch", facts)
-            if checkpoint is not None and epoch < options.epochs:
+            if checkpoint is not None:
                 state = {"epoch": epoch, "steps": adam.steps, "best_score": best_score, "since": since}
                 checkpoint.save(state, {**adam.arrays(), "best": best})
     return best

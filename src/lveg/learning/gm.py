@@ -11,6 +11,7 @@ import numpy as np
 
 from lveg.chart.coarse import CoarseParser
 from lveg.decoding.derivations import best_derivations
+from lveg.errors import UsageError
 from lveg.families.gm import ComponentPruning, Gm, Gradient, columns_of, count_plans, plan, start
 from lveg.families.pcfg import Pcfg
 from lveg.forest.builders import union
@@ -33,6 +34,7 @@ class GmOptions:
     """How a Gaussian mixture grammar is made; docs/decisions/0006 tells where the defaults come from.
 
     components: Gaussians a rule. by_frequency: the most that a rule has; one that occurs c times has 1 + log2 c.
+    split: begin with one component a rule and split all in two until there are so many, which must be a power of two.
     sparsity: strength of a prior that wants a rule's weight in few of its components; those left with next to nothing
     are removed in the end. p_min: training forests leave out what has a lower posterior in the treebank grammar.
     k_best: where not 0, they hold instead that many best trees of the treebank grammar, and what the rules of these
@@ -43,6 +45,7 @@ class GmOptions:
 
     components: int = 4
     by_frequency: bool = False
+    split: bool = False
     sparsity: float = 0.0
     dim: int = 3
     covariance: str = "spherical"
@@ -56,6 +59,10 @@ class GmOptions:
     k_max: int = 0
     theta: float = 0.35
     descent: Descent = field(default_factory=Descent)
+
+    def __post_init__(self) -> None:
+        if self.split and (self.by_frequency or self.components.bit_count() != 1):
+            raise UsageError("components that are split number 2, 4, 8 and so on, and are not chosen by frequency")
 
 
 @dataclass(frozen=True)
@@ -196,31 +203,21 @@ def learn_from(
     checkpoint: Checkpoint | None = None,
 ) -> Gm:
     """`learn`, from examples that are there."""
-    components: int | Ints = options.components
-    if options.by_frequency:
-        components = np.minimum(1 + np.log2(np.maximum(coarse.grammar.count, 1.0)).astype(int), options.components)
-    first = start(
-        coarse.grammar, coarse.weight, components, options.dim, options.covariance, options.alpha,
-        options.spread, seed,
-    )  # fmt: skip
+    first = _start(coarse, options, seed)
     if options.k_max:
         first = replace(first, pruning=ComponentPruning(options.k_min, options.k_max, options.theta))
-
-    def scored(value: Floats) -> tuple[float, dict[str, Any]]:
-        assert score is not None
-        summary = score(with_values(first, value))
-        told = ("precision", "recall", "f1", "exact_match", "tag_accuracy")
-        return summary["f1"], {f"dev_{name}": summary[name] for name in told}
-
     if checkpoint is not None:
         settings = asdict(options)
         del settings["descent"]["epochs"], settings["memory"]
         checkpoint = checkpoint.keyed(seed=seed, options=settings, grammar=coarse.grammar.fingerprint)
-    value = descend(
-        GmObjective(first, examples, options.sparsity), values_of(first), options.descent, seed, threads,
-        None if score is None else scored, report, checkpoint,
-    )  # fmt: skip
-    learned = with_values(first, value)
+    learned, origin = first, first
+    for number, descent in enumerate(stages := _stages(options)):
+        if number:
+            learned = halved(coarse.grammar, learned, options.spread, seed + number)
+            origin = halved(coarse.grammar, origin, options.spread, seed + number)
+            report("split", {"components": len(learned.log_weight)})
+        kept = checkpoint if checkpoint is None or len(stages) == 1 else checkpoint.stage(number)
+        learned = _stage(learned, origin, examples, options.sparsity, descent, seed, threads, score, report, kept)
     if learned.pruning is not None:
         report("component pruning", cost_of_pruning(learned, examples))
     learned = replace(learned, pruning=None)
@@ -228,6 +225,66 @@ def learn_from(
         before, learned = len(learned.log_weight), without_small(coarse.grammar, learned)
         report("sparsity", {"components": before, "kept": len(learned.log_weight)})
     return learned
+
+
+def _start(coarse: CoarseParser, options: GmOptions, seed: int) -> Gm:
+    """The grammar that learning starts from."""
+    components: int | Ints = 1 if options.split else options.components
+    if options.by_frequency:
+        components = np.minimum(1 + np.log2(np.maximum(coarse.grammar.count, 1.0)).astype(int), options.components)
+    return start(
+        coarse.grammar, coarse.weight, components, options.dim, options.covariance, options.alpha, options.spread, seed
+    )
+
+
+def _stages(options: GmOptions) -> list[Descent]:
+    """What is learned before, between and after splits: a quarter of the epochs before each split, the rest at last."""
+    splits = (options.components - 1).bit_length() if options.split else 0
+    few = max(1, options.descent.epochs // 4)
+    last = max(1, options.descent.epochs - splits * few)
+    return [*(replace(options.descent, epochs=few) for _ in range(splits)), replace(options.descent, epochs=last)]
+
+
+def halved(grammar: Grammar, model: Gm, spread: float, seed: int) -> Gm:
+    """The grammar with each component in two of half its weight, means moved at random by up to half the spread."""
+    ptr = 2 * model.ptr
+    *first, columns = columns_of(grammar, ptr)
+    moves = np.random.default_rng(seed).uniform(-spread / 2, spread / 2, (model.mean.shape[0], int(columns)))
+    return Gm(
+        ptr=ptr,
+        first=np.array(first),
+        log_weight=np.repeat(model.log_weight - np.log(2.0), 2),
+        mean=np.repeat(model.mean, 2, axis=1) + moves,
+        log_std=np.repeat(model.log_std, 2, axis=1),
+        pruning=model.pruning,
+    )
+
+
+def _stage(
+    first: Gm,
+    origin: Gm,
+    examples: Examples,
+    sparsity: float,
+    descent: Descent,
+    seed: int,
+    threads: int,
+    score: Callable[[Gm], dict[str, Any]] | None,
+    report: Report,
+    checkpoint: Checkpoint | None,
+) -> Gm:
+    """The grammar with the best development F1 of one stage's epochs."""
+
+    def scored(value: Floats) -> tuple[float, dict[str, Any]]:
+        assert score is not None
+        summary = score(with_values(first, value))
+        told = ("precision", "recall", "f1", "exact_match", "tag_accuracy")
+        return summary["f1"], {f"dev_{name}": summary[name] for name in told}
+
+    value = descend(
+        GmObjective(first, examples, sparsity), values_of(first), descent, seed, threads,
+        None if score is None else scored, report, checkpoint, values_of(origin),
+    )  # fmt: skip
+    return with_values(first, value)
 
 
 def cost_of_pruning(model: Gm, examples: Examples, most: int = 200) -> dict[str, Any]:
