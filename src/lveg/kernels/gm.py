@@ -89,6 +89,15 @@ def scores_for(plan: View, ptr: Any) -> Scores:
 
 
 @kernel
+def widest_rule(ptr: Any) -> int:
+    """The largest number of components of a rule."""
+    widest = 1
+    for rule in range(ptr.shape[0] - 1):
+        widest = max(widest, ptr[rule + 1] - ptr[rule])
+    return widest
+
+
+@kernel
 def spread_each(source: Any, begin: int, end: int, times: int, into: Any) -> None:
     """source[begin:end], each number `times` times."""
     at = 0
@@ -477,9 +486,7 @@ def run(
     """
     with_gradient, with_posterior = grad_weight.shape[0] > 0, node_post.shape[0] > 0
     ptr = parameters.ptr
-    widest = 1
-    for rule in range(ptr.shape[0] - 1):
-        widest = max(widest, ptr[rule + 1] - ptr[rule])
+    widest = widest_rule(ptr)
     use, slots, rules, begins = number_blocks(packed, ptr)
     overlap = np.empty(begins[begins.shape[0] - 1])
     fill_overlaps(parameters, slots, rules, begins, overlap)

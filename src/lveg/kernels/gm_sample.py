@@ -10,28 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from lveg.kernels.gm import Cut, Scores, Table, edge_shift, inside, scores_for
+from lveg.kernels.gm import Cut, Scores, Table, edge_shift, inside, scores_for, widest_rule
 from lveg.kernels.gm_overlaps import Components, fill_overlaps
 from lveg.kernels.gm_plan import COPY, View, number_blocks, view_plan
 from lveg.kernels.jit import kernel, power_of_two
-
-
-@kernel
-def draw(values: Any, begin: int, end: int, uniform: float) -> int:
-    """An index of values[begin:end], drawn in proportion to them, by a number in [0, 1)."""
-    total = 0.0
-    for index in range(begin, end):
-        total += values[index]
-    point = uniform * total
-    pick = end - 1
-    for index in range(begin, end):
-        point -= values[index]
-        if point < 0.0:
-            pick = index
-            break
-    while values[pick] <= 0.0:  # rounding led past the last one with weight
-        pick -= 1
-    return pick
+from lveg.kernels.semiring import draw
 
 
 @kernel
@@ -105,9 +88,7 @@ def draw_edges(
 def draw_many(packed: Any, parameters: Components, uniform: Any, chosen: Any, sizes: Any) -> None:
     """A derivation of one plan for each row of `uniform`: its planned edges in a row of `chosen`, and its size."""
     ptr = parameters.ptr
-    widest = 1
-    for rule in range(ptr.shape[0] - 1):
-        widest = max(widest, ptr[rule + 1] - ptr[rule])
+    widest = widest_rule(ptr)
     use, slots, rules, begins = number_blocks(packed, ptr)
     overlap = np.empty(begins[begins.shape[0] - 1])
     fill_overlaps(parameters, slots, rules, begins, overlap)

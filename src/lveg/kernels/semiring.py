@@ -95,6 +95,24 @@ def outside(
 
 
 @kernel
+def draw(values: Any, begin: int, end: int, uniform: float) -> int:
+    """An index of values[begin:end], drawn in proportion to them, by a number in [0, 1)."""
+    total = 0.0
+    for index in range(begin, end):
+        total += values[index]
+    point = uniform * total
+    pick = end - 1
+    for index in range(begin, end):
+        point -= values[index]
+        if point < 0.0:
+            pick = index
+            break
+    while values[pick] <= 0.0:  # rounding led past the last one with weight
+        pick -= 1
+    return pick
+
+
+@kernel
 def sample(edge_ptr: Any, edge_left: Any, edge_right: Any, edge_post: Any, uniform: Any, chosen: Any) -> int:
     """Draw a derivation from the posterior; its edges, parents first, in `chosen`, and how many.
 
@@ -107,18 +125,7 @@ def sample(edge_ptr: Any, edge_left: Any, edge_right: Any, edge_post: Any, unifo
         height -= 1
         node = stack[height]
         first, last = edge_ptr[node], edge_ptr[node + 1]
-        total = 0.0
-        for edge in range(first, last):
-            total += edge_post[edge]
-        point = uniform[size] * total
-        pick = last - 1
-        for edge in range(first, last):
-            point -= edge_post[edge]
-            if point < 0.0:
-                pick = edge
-                break
-        while edge_post[pick] <= 0.0:  # rounding led past the last edge with weight
-            pick -= 1
+        pick = draw(edge_post, first, last, uniform[size])
         chosen[size] = pick
         size += 1
         if edge_right[pick] >= 0:
