@@ -496,7 +496,7 @@ class TestWriting:
         os.mkfifo(tmp_path / "pipe")
         reader = subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE)
         save_model(load_model(str(path)), str(tmp_path / "pipe"))
-        assert reader.communicate(timeout=30)[0] == path.read_bytes()
+        assert reader.communicate(timeout=300)[0] == path.read_bytes()
         assert (tmp_path / "pipe").is_fifo()
 
     def test_others_may_read_it(self, path: Path, tmp_path: Path) -> None:

@@ -27,14 +27,14 @@ def start(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
 def run_process(*arguments: object, stdin: bytes = b"", **options: Any) -> tuple[int, bytes, bytes]:
     """Status, output and errors of `lveg ARGUMENTS`."""
     process = start(*arguments, **options)
-    out, err = process.communicate(stdin, timeout=120)
+    out, err = process.communicate(stdin, timeout=300)
     return process.returncode, out, err
 
 
 def stop(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     """Status and errors after a Ctrl-C."""
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     return process.returncode, err
 
 
@@ -59,7 +59,7 @@ def test_a_reader_that_goes_away_is_no_error(samples: Samples, tmp_path: Path) -
     assert process.stderr is not None
     assert process.stdout.readline().startswith(b"(TOP")
     process.stdout.close()
-    assert process.wait(timeout=60) == 1
+    assert process.wait(timeout=300) == 1
     assert process.stderr.read() == b""
     process.stderr.close()
 
@@ -83,7 +83,7 @@ def test_each_line_is_answered_before_the_next_is_written(samples: Samples) -> N
         process.stdin.write(f"{DOG}\n".encode())
         process.stdin.flush()
         assert process.stdout.readline().startswith(b"(TOP")
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert process.returncode == 0
 
 
@@ -137,6 +137,6 @@ def test_interrupt_during_a_kernel_with_one_thread_ends_cleanly(samples: Samples
     assert process.stdout is not None
     assert process.stdout.readline().startswith(b"(TOP")  # the short sentence is answered: the long one is under way
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert err.endswith(b"lveg: stopped\n")
