@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +99,9 @@ def test_ctrl_c_while_waiting_for_input(samples: Samples) -> None:
 def test_ctrl_c_while_parsing(samples: Samples, tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
     text.write_text(f"{DOG}\n" * 50_000)
-    process = start("parse", samples.parser, text, "--threads", 2, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    time.sleep(2)
+    process = start("parse", samples.parser, text, "--threads", 2, stdin=subprocess.DEVNULL)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith(b"(TOP")  # under way
     assert stop(process) == (130, b"lveg: stopped\n")
 
 
