@@ -17,23 +17,27 @@ COMMAND = (sys.executable, "-c", "from lveg.cli import main; main()")
 
 
 def start(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    """`lveg ARGUMENTS`, with pipes where nothing else is said."""
+    """`lveg ARGUMENTS`, with pipes where nothing else is said.
+
+    Ctrl-C works in it even where the tests run in the background, in which case a shell has it ignored.
+    """
     for name in ("stdin", "stdout", "stderr"):
         options.setdefault(name, subprocess.PIPE)
+    options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     return subprocess.Popen([*COMMAND, *map(str, arguments)], **options)
 
 
 def run_process(*arguments: object, stdin: bytes = b"", **options: Any) -> tuple[int, bytes, bytes]:
     """Status, output and errors of `lveg ARGUMENTS`."""
     process = start(*arguments, **options)
-    out, err = process.communicate(stdin, timeout=300)
+    out, err = process.communicate(stdin, timeout=120)
     return process.returncode, out, err
 
 
 def stop(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     """Status and errors after a Ctrl-C."""
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=300)
+    _, err = process.communicate(timeout=120)
     return process.returncode, err
 
 
@@ -58,7 +62,7 @@ def test_a_reader_that_goes_away_is_no_error(samples: Samples, tmp_path: Path) -
     assert process.stderr is not None
     assert process.stdout.readline().startswith(b"(TOP")
     process.stdout.close()
-    assert process.wait(timeout=300) == 1
+    assert process.wait(timeout=120) == 1
     assert process.stderr.read() == b""
     process.stderr.close()
 
@@ -82,7 +86,7 @@ def test_each_line_is_answered_before_the_next_is_written(samples: Samples) -> N
         process.stdin.write(f"{DOG}\n".encode())
         process.stdin.flush()
         assert process.stdout.readline().startswith(b"(TOP")
-    process.communicate(timeout=300)
+    process.communicate(timeout=120)
     assert process.returncode == 0
 
 
@@ -137,6 +141,6 @@ def test_interrupt_during_a_kernel_with_one_thread_ends_cleanly(samples: Samples
     assert process.stdout is not None
     assert process.stdout.readline().startswith(b"(TOP")  # the short sentence is answered: the long one is under way
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=300)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert err.endswith(b"lveg: stopped\n")
