@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses, TagLattice
-from lveg.decoding.derivations import best_derivations, decode, sample_derivations, tags_of, tree_of
-from lveg.decoding.marginals import Span, constituents, tag_posteriors
+from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses
+from lveg.decoding.derivations import decode, sample_derivations, tree_of
+from lveg.decoding.marginals import Span, constituents
+from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
 from lveg.families.gm import Gm
 from lveg.families.pcfg import Pcfg
-from lveg.families.tag_lvg import TagLvg
+from lveg.families.tag_lvg import TagLvg, hmm
 from lveg.families.tags import TagFamily, pack
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints
 from lveg.grammar.binarise import Binarisation
@@ -56,18 +58,41 @@ class Parse:
         return self.trees[0].tree
 
 
-@dataclass(frozen=True)
-class Tagging:
-    """The tags of a sentence, their posterior probabilities, and log P(tags | sentence) and log P(sentence).
+@dataclass(frozen=True, slots=True)
+class TagSequence:
+    """Tags, their posterior probabilities, their score by the decoder and log P(tags | sentence)."""
 
-    log_sentence is None where the model has no probability of sentences.
+    tags: list[str]
+    confidence: list[float]
+    score: float
+    log_prob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tagging:
+    """The tags of a sentence: sequences, best first.
+
+    log_sentence: log P(sentence), None where the model has no probability of sentences.
     """
 
     words: list[str]
-    tags: list[str]
-    confidence: list[float]
-    log_prob: float
+    sequences: list[TagSequence]
     log_sentence: float | None
+
+    @property
+    def tags(self) -> list[str]:
+        """The best tags."""
+        return self.sequences[0].tags
+
+    @property
+    def confidence(self) -> list[float]:
+        """The posterior probability of each of the best tags."""
+        return self.sequences[0].confidence
+
+    @property
+    def log_prob(self) -> float:
+        """log P(best tags | sentence)."""
+        return self.sequences[0].log_prob
 
 
 @dataclass(frozen=True)
@@ -225,60 +250,50 @@ class Tagger:
         return "lvg" if isinstance(self.latent, TagLvg) else "gm"
 
     @cached_property
-    def lattice(self) -> TagLattice:
-        """The builder of lattices."""
-        return TagLattice(self.grammar, self.weight)
+    def hmm(self) -> TagFamily:
+        """The HMM."""
+        return hmm(self.grammar, self.weight)
 
-    @cached_property
-    def family(self) -> Pcfg:
-        """The HMM's weights over lattices."""
-        return Pcfg(self.weight)
+    @property
+    def family(self) -> TagFamily:
+        """What weighs tag sequences."""
+        return self.hmm if self.latent is None else self.latent
 
-    def tag(self, words: Sequence[str], decoder: str = "posterior") -> Tagging:
-        """The tags of any sentence: of highest posterior each, or of the best sequence (viterbi).
+    def tag(self, words: Sequence[str], decoder: str | None = None, count: int = 1) -> Tagging:
+        """The tags of any sentence; see `tag_all`."""
+        return self.tag_all([words], decoder, count)[0]
 
-        The best sequence of a model with latent subtypes is that of the Markov chain with its posteriors.
+    def tag_all(self, sentences: Sequence[Sequence[str]], decoder: str | None = None, count: int = 1) -> list[Tagging]:
+        """The tags of any sentences: of highest posterior each (posterior), or of the `count` best sequences (viterbi).
+
+        The best sequence of a model with latent subtypes is that of the Markov chain with its posteriors. decoder: None
+        for posterior, and for viterbi where several sequences are asked for.
         """
-        words = list(words)
-        if not words:
-            return Tagging([], [], [], 0.0, 0.0)
-        found = None if self.latent is None else self._tag_latent(self.latent, words, decoder)
-        return self._tag_hmm(words, decoder) if found is None else found
+        decoder = decoder or ("posterior" if count == 1 else "viterbi")
+        return list(self._tag_all(self.family, sentences, decoder, count)) if sentences else []
 
-    def _tag_latent(self, latent: TagFamily, words: list[str], decoder: str) -> Tagging | None:
-        """The tags by the latent family; None where its numbers fail, which learned ones do not."""
-        terminals = self.grammar.lexicon.terminals(words)
-        posterior = latent.posterior(pack(terminals))
-        if not np.isfinite(posterior.log_z):
-            return None
-        chosen = posterior.best_tags() if decoder == "posterior" else posterior.best_sequence()
-        log_prob = latent.log_z(pack(terminals, chosen), is_given=True) - posterior.log_z
-        labels = self.grammar.tags
-        return Tagging(
-            words=words,
-            tags=[labels[tag] for tag in chosen.tolist()],
-            confidence=posterior.tag[np.arange(len(words)), chosen].tolist(),
-            log_prob=log_prob,
-            log_sentence=posterior.log_z if latent.is_probability else None,
-        )
-
-    def _tag_hmm(self, words: list[str], decoder: str) -> Tagging:
-        """The tags by the HMM."""
-        forest = self.lattice.forest(words)
-        posterior = self.family.posterior(forest)
-        share = tag_posteriors(self.grammar, forest, posterior)
-        log_weight = np.log(posterior.edge_weight)
-        if decoder == "posterior":
-            # Each tag's posterior on its lexical edge makes the best sequence the one of the best tags.
-            scores = np.where(forest.edge_rule >= self.grammar.lexical_start, posterior.edge, 0.0)
-            scores[posterior.edge <= 0.0] = -np.inf
-        else:
-            scores = log_weight
-        ((_, edges),) = best_derivations(forest, scores)
-        tags = tags_of(self.grammar, forest, edges)
-        numbers = {tag: index for index, tag in enumerate(self.grammar.tags)}
-        confidence = [float(share[index, numbers[tag]]) for index, tag in enumerate(tags)]
-        return Tagging(words, tags, confidence, float(log_weight[edges].sum()) - posterior.log_z, posterior.log_z)
+    def _tag_all(
+        self, family: TagFamily, sentences: Sequence[Sequence[str]], decoder: str, count: int
+    ) -> Iterator[Tagging]:
+        """The tags by a family. Where its numbers fail, which learned ones do not, the HMM answers."""
+        lexicon, labels = self.grammar.lexicon, self.grammar.tags
+        packed = np.concatenate([pack(lexicon.terminals(words)) for words in sentences])
+        best = decode_tags(family, packed, decoder, count)
+        numbers, confidence = best.packed.tolist(), best.confidence.tolist()
+        scores, log_probs = best.score.tolist(), best.log_prob.tolist()
+        at, word = 0, 0
+        for words, log_z, score, log_prob in zip(sentences, best.found.log_z.tolist(), scores, log_probs, strict=True):
+            n = len(words)
+            sequences = []
+            for rank in range(count):
+                if score[rank] > -math.inf:
+                    tags = [labels[tag] for tag in numbers[at + 1 + n : at + 1 + 2 * n]]
+                    sequences.append(TagSequence(tags, confidence[word : word + n], score[rank], log_prob[rank]))
+                at, word = at + 1 + 2 * n, word + n
+            if family is not self.hmm and not (math.isfinite(log_z) and sequences):
+                yield from self._tag_all(self.hmm, [words], decoder, count)
+            else:
+                yield Tagging(list(words), sequences, log_z if family.is_probability else None)
 
 
 Model = Parser | Tagger

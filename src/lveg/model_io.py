@@ -253,7 +253,7 @@ def _check_rules(grammar: Grammar) -> None:
 
 
 def _check_tag_grammar(grammar: Grammar) -> None:
-    """Lattices know a transition by its number: rule t * n_tags + u is `t^ -> t u^` (kernels.lattice)."""
+    """Families know a transition by its number: rule t * n_tags + u is `t^ -> t u^`, then come ends and starts."""
     n = len(grammar.tags)
     states = np.arange(n)
     expected = (

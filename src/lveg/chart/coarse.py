@@ -22,7 +22,6 @@ from lveg.grammar.grammar import NONE, Floats, Grammar, Ints, RuleRow, assemble_
 from lveg.grammar.symbols import PART, PHRASE, Symbol
 from lveg.kernels.chart import chart_room, prune_chart
 from lveg.kernels.chart_rules import ChartRules
-from lveg.kernels.lattice import lattice_items
 from lveg.trees import Tree
 
 MAX_WORDS = 400
@@ -134,33 +133,6 @@ class CoarseParser:
             if not forest.is_empty:
                 return Parses(forest, relaxed.grammar, Pcfg(relaxed.weight), "glue", None)
         return Parses(None, self.grammar, coarse, "flat", None)
-
-
-@dataclass(frozen=True)
-class TagLattice:
-    """Builds the lattice of all tag sequences of a sentence from a tag grammar."""
-
-    grammar: Grammar
-    weight: Floats
-
-    @cached_property
-    def rules(self) -> ChartRules:
-        """The rules, laid out by terminal."""
-        return chart_rules(self.grammar, self.weight)
-
-    def forest(self, words: Sequence[str], constraints: Constraints = NO_CONSTRAINTS) -> Forest:
-        """The lattice; without nodes where the given tags cannot be."""
-        n = len(words)
-        terminals = np.array(self.grammar.lexicon.terminals(words), dtype=np.int32)
-        items = lattice_items(
-            len(self.grammar.tags),
-            self.rules.terminal_ptr,
-            self.rules.terminal_rule,
-            self.rules.terminal_tag,
-            terminals,
-            constraints.tag_ids(self.grammar, n),
-        )
-        return build_forest(self.grammar, n, items)
 
 
 def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[Grammar, Floats]:

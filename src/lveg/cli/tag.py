@@ -17,12 +17,17 @@ from lveg.cli.options import (
     SkipBad,
     Threads,
     check_output,
+    is_typed,
     thread_count,
 )
 
 if TYPE_CHECKING:
     from lveg.model import Tagging
     from lveg.treebank.text import Input
+
+
+CHUNK = 128
+"""Sentences that are tagged by one call."""
 
 
 class TagFormat(StrEnum):
@@ -70,7 +75,7 @@ def tag(
     from lveg.errors import ModelError
     from lveg.model import Tagger
     from lveg.model_io import load_model
-    from lveg.parallel import ordered_map
+    from lveg.parallel import chunks, ordered_map
     from lveg.treebank.source import Faults, open_output
     from lveg.treebank.text import guess_format, read_sentences
 
@@ -83,20 +88,25 @@ def tag(
     is_conllu = (input_format.value if input_format else guess_format(path)) == "conllu"
     wanted = format or (TagFormat.conllu if is_conllu else TagFormat.tsv)
     faults = Faults(skip_bad)
-    sentences = read_sentences(path, input_format.value if input_format else None, column=tagger.column, faults=faults)
+    sentences = read_sentences(path, input_format.value if input_format else None, column=None, faults=faults)
 
-    def work(sentence: Input) -> tuple[Input, Tagging]:
-        return sentence, tagger.tag(sentence.words, decoder.value)
+    def work(chunk: list[Input]) -> tuple[int, str]:
+        taggings = tagger.tag_all([sentence.words for sentence in chunk], decoder.value)
+        return len(chunk), "".join(write(*pair, tagger.column) for pair in zip(chunk, taggings, strict=True))
 
+    n_threads = thread_count(threads, input)
+    size = 1 if is_typed(input) else CHUNK
     write = {TagFormat.conllu: conllu_block, TagFormat.tsv: tsv_block, TagFormat.jsonl: json_line}[wanted]
+    done = 0
     with (
         open_output(str(out) if out else None) as stream,
         console_report(quiet=quiet or out is None) as report,
     ):
-        for done, (sentence, tagging) in enumerate(ordered_map(work, sentences, thread_count(threads, input)), start=1):
-            stream.write(write(sentence, tagging, tagger.column))
+        for count, text in ordered_map(work, chunks(sentences, size), n_threads, ahead=2):
+            stream.write(text)
             if out is None:
                 stream.flush()
+            done += count
             report("progress", {"what": "tagging", "done": done, "total": None})
     announce_faults(faults.messages)
 

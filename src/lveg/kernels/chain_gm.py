@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.chain import LOG_2, TagTable, lattice, rescale
+from lveg.kernels.chain import LOG_2, Posteriors, TagTable, extent, lattice, rescale
 from lveg.kernels.gm_overlaps import overlaps_of
 from lveg.kernels.jit import kernel, power_of_two
 
@@ -69,17 +69,25 @@ def make_room(n_rows: int, n_columns: int, dim: int, n_var: int) -> Room:
 @kernel
 def run(
     packed: Any, is_given: bool, sign: float, table: TagTable, n_tags: int, width: int, weight: GmArrays,
-    slope: GmArrays, share: Any, pair: Any,
+    slope: GmArrays, found: Posteriors,
 ) -> float:  # fmt: skip
     """The summed log Z of packed sentences, one after the other; adds sign × its gradient to `slope`.
 
     weight holds weights, means and variances; slope the derivatives in log weights, means and log standard deviations.
-    sign 0 for sums alone. share (n, T) and pair (n - 1, T, T), for one sentence, get the posteriors of tags and of
-    neighbours; empty for none.
+    sign 0 for sums alone. found: gets what is asked for; its shares and pairs are all zero before, and not asked for of
+    given tags.
     """
-    total, at = 0.0, 0
+    log_z, share, pair = found.log_z, found.share, found.pair
+    total, at, number, tags, pairs = 0.0, 0, 0, 0, 0
     while at < packed.shape[0]:
-        total += sentence(packed, at, is_given, sign, table, n_tags, width, weight, slope, share, pair)
+        value = sentence(packed, at, is_given, sign, table, n_tags, width, weight, slope, share, tags, pair, pairs)
+        total += value
+        if log_z.shape[0] > 0:
+            log_z[number] = value
+        more_tags, more_pairs = extent(table, packed, at)
+        tags += more_tags
+        pairs += more_pairs
+        number += 1
         at += 1 + 2 * packed[at]
     return total
 
@@ -87,7 +95,7 @@ def run(
 @kernel
 def sentence(
     packed: Any, at: int, is_given: bool, sign: float, table: TagTable, n_tags: int, width: int, weight: GmArrays,
-    slope: GmArrays, share: Any, pair: Any,
+    slope: GmArrays, share: Any, first_tag: int, pair: Any, first_pair: int,
 ) -> float:  # fmt: skip
     """log Z of the sentence at this place, -inf where it has no tags; `run` tells the rest."""
     n = packed[at]
@@ -106,7 +114,8 @@ def sentence(
     log_z = forward(n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale)
     if (sign != 0.0 or share.shape[0] > 0) and -math.inf < log_z < math.inf:
         backward(
-            n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale, sign, slope, share, pair
+            n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale, sign, slope, share, first_tag, pair,
+            first_pair,
         )  # fmt: skip
     return log_z
 
@@ -263,7 +272,7 @@ def make_rows(
 @kernel
 def backward(
     n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, room: Room,
-    inside: Any, scale: Any, sign: float, slope: GmArrays, share: Any, pair: Any,
+    inside: Any, scale: Any, sign: float, slope: GmArrays, share: Any, first_tag: int, pair: Any, first_pair: int,
 ) -> None:  # fmt: skip
     """Posteriors and gradients, from the last word to the first  [math: tag-outside, tag-gradient]."""
     link_weight, link_slope = weight.weight, slope.weight
@@ -276,7 +285,10 @@ def backward(
         outside[c] = 1.0 / z
     emissions = (n_tags * n_tags + 2 * n_tags) * width
     for i in range(n, -1, -1):
-        use_links(i, n, begin, tag, layer, n_tags, width, inside, outside, sign, link_slope, share, pair)
+        use_links(
+            i, n, begin, tag, layer, n_tags, width, inside, outside, sign, link_slope, share, first_tag, pair,
+            first_pair,
+        )  # fmt: skip
         if i == 0:
             break
         factor = power_of_two(-scale[i])
@@ -319,10 +331,10 @@ def backward(
 @kernel
 def use_links(
     i: int, n: int, begin: Any, tag: Any, layer: Any, n_tags: int, width: int, inside: Any, outside: Any, sign: float,
-    link_slope: Any, share: Any, pair: Any,
+    link_slope: Any, share: Any, first_tag: int, pair: Any, first_pair: int,
 ) -> None:  # fmt: skip
     """Enter the posteriors of the links from word i to the next."""
-    at = layer[i]
+    at, place = layer[i], first_pair + (layer[i] - layer[1]) // width
     for x in range(begin[i], begin[i + 1]):
         for y in range(begin[i + 1], begin[i + 2]):
             first = link(i, n, tag[x], tag[y], n_tags) * width
@@ -334,9 +346,10 @@ def use_links(
                     link_slope[first + k] += sign * posterior
                 at += 1
             if share.shape[0] > 0 and i < n:
-                share[i, tag[y]] += total
+                share[first_tag + y - 1] += total
             if pair.shape[0] > 0 and 0 < i < n:
-                pair[i - 1, tag[x], tag[y]] += total
+                pair[place] = total
+                place += 1
 
 
 @kernel

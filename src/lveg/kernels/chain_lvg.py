@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.chain import LOG_2, TagTable, lattice, rescale
+from lveg.kernels.chain import LOG_2, Posteriors, TagTable, extent, lattice, rescale
 from lveg.kernels.jit import kernel, power_of_two
 
 
@@ -26,16 +26,24 @@ class LvgArrays(NamedTuple):
 
 @kernel
 def run(
-    packed: Any, is_given: bool, sign: float, table: TagTable, weight: LvgArrays, use: LvgArrays, share: Any, pair: Any
+    packed: Any, is_given: bool, sign: float, table: TagTable, weight: LvgArrays, use: LvgArrays, found: Posteriors
 ) -> float:
     """The summed log Z of packed sentences, one after the other; adds sign × the expected uses of parameters to `use`.
 
-    sign 0 for sums alone. share (n, T) and pair (n - 1, T, T), for one sentence, get the posteriors of tags and of
-    neighbours; empty for none.
+    sign 0 for sums alone. found: gets what is asked for; its shares and pairs are all zero before, and not asked for of
+    given tags.
     """
-    total, at = 0.0, 0
+    log_z, share, pair = found.log_z, found.share, found.pair
+    total, at, number, tags, pairs = 0.0, 0, 0, 0, 0
     while at < packed.shape[0]:
-        total += sentence(packed, at, is_given, sign, table, weight, use, share, pair)
+        value = sentence(packed, at, is_given, sign, table, weight, use, share, tags, pair, pairs)
+        total += value
+        if log_z.shape[0] > 0:
+            log_z[number] = value
+        more_tags, more_pairs = extent(table, packed, at)
+        tags += more_tags
+        pairs += more_pairs
+        number += 1
         at += 1 + 2 * packed[at]
     return total
 
@@ -43,7 +51,7 @@ def run(
 @kernel
 def sentence(
     packed: Any, at: int, is_given: bool, sign: float, table: TagTable, weight: LvgArrays, use: LvgArrays, share: Any,
-    pair: Any,
+    first_tag: int, pair: Any, first_pair: int,
 ) -> float:  # fmt: skip
     """log Z of the sentence at this place, -inf where it has no tags; `run` tells the rest."""
     n = packed[at]
@@ -55,7 +63,9 @@ def sentence(
     scale = np.zeros(n + 1, np.int64)
     log_z = forward(n, begin, tag, rule, weight, inside, scale)
     if (sign != 0.0 or share.shape[0] > 0) and -math.inf < log_z < math.inf:
-        backward(n, begin, tag, rule, weight, inside, scale, sign, use, share, pair)
+        backward(
+            n, begin, tag, rule, weight, inside, scale, sign, use, share, first_tag, pair, first_pair
+        )  # fmt: skip
     return log_z
 
 
@@ -91,14 +101,16 @@ def forward(n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: 
 @kernel
 def backward(
     n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: Any, scale: Any, sign: float, use: LvgArrays,
-    share: Any, pair: Any,
+    share: Any, first_tag: int, pair: Any, first_pair: int,
 ) -> None:  # fmt: skip
     """Posteriors and expected uses, from the last word to the first  [math: tag-outside]."""
     transition, end, emission = weight.transition, weight.end, weight.emission
     use_start, use_transition, use_end, use_emission = use.start, use.transition, use.end, use.emission
     width = end.shape[1]
     outside = np.zeros(inside.shape[0])  # times the position's scale over Z: inside × outside is a posterior
-    z = 0.0
+    z, link = 0.0, first_pair
+    for i in range(1, n):
+        link += (begin[i + 1] - begin[i]) * (begin[i + 2] - begin[i + 1])
     for y in range(begin[n], begin[n + 1]):
         for s in range(width):
             z += inside[y * width + s] * end[tag[y], s]
@@ -109,6 +121,8 @@ def backward(
                 use_end[tag[y], s] += sign * inside[y * width + s] * outside[y * width + s]
     for i in range(n, 0, -1):
         factor = power_of_two(-scale[i])
+        here = begin[i + 1] - begin[i]
+        link -= (begin[i] - begin[i - 1]) * here if i > 1 else 0
         for y in range(begin[i], begin[i + 1]):
             u, to = tag[y], y * width
             total = 0.0
@@ -121,7 +135,7 @@ def backward(
                         use_start[u, s] += sign * posterior
                 outside[to + s] *= emission[rule[y], s] * factor
             if share.shape[0] > 0:
-                share[i - 1, u] += total
+                share[first_tag + y - 1] = total
             for x in range(begin[i - 1] if i > 1 else begin[i], begin[i]):
                 t, of = tag[x], x * width
                 both = 0.0
@@ -132,7 +146,7 @@ def backward(
                     outside[of + r] += value
                     both += inside[of + r] * value
                 if pair.shape[0] > 0:
-                    pair[i - 2, t, u] += both
+                    pair[link + (x - begin[i - 1]) * here + y - begin[i]] = both
                 if sign != 0.0:
                     for r in range(width):
                         value = sign * inside[of + r]
