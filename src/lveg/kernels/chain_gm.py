@@ -17,6 +17,7 @@ from lveg.kernels.gm_overlaps import overlaps_of
 from lveg.kernels.jit import kernel, power_of_two
 
 _TWO_PI = 6.283185307179586
+_KEPT = 2**22  # overlaps: of longer sentences they are worked out once on the way forth and once on the way back
 
 
 class GmArrays(NamedTuple):
@@ -33,8 +34,15 @@ class GmArrays(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where the rows and columns of one tag of one word are worked out; the largest numbers of them are its sizes."""
+    """Where the rows and columns of one tag of one word are worked out; the largest numbers of them are its sizes.
 
+    constant and overlap of all tags of the sentence are kept, where is_kept; those of the lattice's y-th are from
+    constant_at[y] and overlap_at[y] on.
+    """
+
+    is_kept: bool
+    constant_at: Any
+    overlap_at: Any
     row_mean: Any
     row_var: Any
     constant: Any
@@ -54,15 +62,32 @@ class Room(NamedTuple):
 
 
 @kernel
-def make_room(n_rows: int, n_columns: int, dim: int, n_var: int) -> Room:
-    """Room for so many rows and columns."""
-    size = n_rows * max(n_columns, 1)
+def make_room(n: int, begin: Any, width: int, dim: int, n_var: int, may_keep: bool) -> Room:
+    """Room for the tags of a sentence."""
+    n_rows, n_columns, largest, constants, overlaps = 0, 0, 0, 0, 0
+    for i in range(1, n + 1):
+        rows, columns = (begin[i] - begin[i - 1]) * width * width, (begin[i + 2] - begin[i + 1]) * width
+        n_rows, n_columns, largest = max(n_rows, rows), max(n_columns, columns), max(largest, rows * columns)
+        constants += rows * (begin[i + 1] - begin[i])
+        overlaps += rows * columns * (begin[i + 1] - begin[i])
+    is_kept = may_keep and overlaps <= _KEPT
+    if not is_kept:
+        constants, overlaps = n_rows, max(largest, n_rows)
+    constant_at, overlap_at = np.zeros(begin[n + 2], np.int64), np.zeros(begin[n + 2], np.int64)
+    if is_kept:
+        for i in range(1, n + 1):
+            rows, columns = (begin[i] - begin[i - 1]) * width * width, (begin[i + 2] - begin[i + 1]) * width
+            for y in range(begin[i], begin[i + 1]):
+                constant_at[y + 1] = constant_at[y] + rows
+                overlap_at[y + 1] = overlap_at[y] + rows * columns
+    size = max(largest, n_rows)
     power = np.empty(size)
     return Room(
-        np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty(n_rows), np.empty(n_rows), np.empty(n_rows),
+        is_kept, constant_at, overlap_at,
+        np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty(constants), np.empty(n_rows), np.empty(n_rows),
         np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty(n_rows), np.empty(n_rows),
         np.empty(n_columns, np.int64), np.empty(n_columns), np.empty(size), np.empty(size), power,
-        power.view(np.int64), np.empty(size),
+        power.view(np.int64), np.empty(overlaps),
     )  # fmt: skip
 
 
@@ -103,16 +128,14 @@ def sentence(
         return 0.0
     begin, tag, rule = lattice(table, packed, at, is_given)
     layer = np.zeros(n + 2, np.int64)
-    n_rows, n_columns = 0, 0
     for i in range(n + 1):
-        before, after = begin[i + 1] - begin[i], begin[i + 2] - begin[i + 1]
-        layer[i + 1] = layer[i] + before * after * width
-        n_rows, n_columns = max(n_rows, before * width * width), max(n_columns, after * width)
-    room = make_room(n_rows, n_columns, weight.mean.shape[0], weight.std.shape[0])
+        layer[i + 1] = layer[i] + (begin[i + 1] - begin[i]) * (begin[i + 2] - begin[i + 1]) * width
+    is_whole = sign != 0.0 or share.shape[0] > 0
+    room = make_room(n, begin, width, weight.mean.shape[0], weight.std.shape[0], is_whole)
     inside = np.zeros(layer[n + 1])
     scale = np.zeros(n + 1, np.int64)
     log_z = forward(n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale)
-    if (sign != 0.0 or share.shape[0] > 0) and -math.inf < log_z < math.inf:
+    if is_whole and -math.inf < log_z < math.inf:
         backward(
             n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale, sign, slope, share, first_tag, pair,
             first_pair,
@@ -157,11 +180,12 @@ def forward(
         for y in range(begin[i], begin[i + 1]):
             n_rows = meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
             take_tail(i, y, begin, layer, width, inside, tail)
+            own, first_overlap = room.constant_at[y], room.overlap_at[y]
             for r in range(n_rows):
-                tail[r] *= constant[r]
+                tail[r] *= constant[own + r]
             to = layer[i] + (y - begin[i]) * after
             for c in range(after):
-                value, at = 0.0, c * n_rows
+                value, at = 0.0, first_overlap + c * n_rows
                 for r in range(n_rows):
                     value += tail[r] * overlap[at + r]
                 first = link(i, n, tag[y], tag[begin[i + 1] + c // width], n_tags) * width
@@ -194,16 +218,24 @@ def meet(
     """Fill the rows, columns and overlaps of a tag of word i; the number of rows  [math: tag-overlap]."""
     make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, room)
     n_rows: int = (begin[i] - begin[i - 1]) * width * width
-    column = room.column
-    c = 0
+    n_columns = make_columns(i, n, y, begin, tag, n_tags, width, room)
+    for c in range(n_columns):
+        distances(n_rows, c, room.column[c], weight, room)
+    count, at = n_columns * n_rows, room.overlap_at[y]
+    overlaps_of(room.square, room.product, room.power, room.power_bits, count, room.overlap, at)
+    return n_rows
+
+
+@kernel
+def make_columns(i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, room: Room) -> int:
+    """Number the components of the rules out of a tag of word i; how many there are."""
+    column, c = room.column, 0
     for z in range(begin[i + 1], begin[i + 2]):
         first = link(i, n, tag[y], tag[z], n_tags) * width
-        for l in range(width):  # noqa: E741
-            column[c] = first + l
-            distances(n_rows, c, first + l, weight, room)
+        for k in range(first, first + width):
+            column[c] = k
             c += 1
-    overlaps_of(room.square, room.product, room.power, room.power_bits, c * n_rows, room.overlap, 0)
-    return n_rows
+    return c
 
 
 @kernel
@@ -263,10 +295,11 @@ def make_rows(
                 square[r] = distance
                 product[r] = volume
                 r += 1
-    overlaps_of(square, product, room.power, room.power_bits, r, constant, 0)
+    own = room.constant_at[y]
+    overlaps_of(square, product, room.power, room.power_bits, r, constant, own)
     at = (n_tags * n_tags + 2 * n_tags + rule[y]) * width
     for q in range(r):
-        constant[q] *= weights[at + q % width]
+        constant[own + q] *= weights[at + q % width]
 
 
 @kernel
@@ -294,19 +327,22 @@ def backward(
         factor = power_of_two(-scale[i])
         after, here = (begin[i + 2] - begin[i + 1]) * width, begin[i + 1] - begin[i]
         for y in range(begin[i], begin[i + 1]):
-            n_rows = meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+            n_rows = (begin[i] - begin[i - 1]) * width * width
+            if not room.is_kept:
+                meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
             of = layer[i] + (y - begin[i]) * after
+            own, first_overlap = room.constant_at[y], room.overlap_at[y]
             for r in range(n_rows):
                 above[r] = 0.0
             for c in range(after):
                 first = link(i, n, tag[y], tag[begin[i + 1] + c // width], n_tags) * width
                 value = outside[of + c] * factor * link_weight[first + c % width]
                 head[c] = value
-                at = c * n_rows
+                at = first_overlap + c * n_rows
                 for r in range(n_rows):
                     above[r] += value * overlap[at + r]
             for r in range(n_rows):
-                above[r] *= constant[r]
+                above[r] *= constant[own + r]
             r = 0
             for x in range(begin[i] - begin[i - 1]):
                 to = layer[i - 1] + (x * here + y - begin[i]) * width
@@ -317,14 +353,17 @@ def backward(
                         r += 1
                     outside[to + k] = value
             if sign != 0.0:
+                if room.is_kept:
+                    make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+                    make_columns(i, n, y, begin, tag, n_tags, width, room)
                 take_tail(i, y, begin, layer, width, inside, tail)
                 for r in range(n_rows):
                     above[r] *= sign * tail[r]
                 for r in range(n_rows):
                     link_slope[emissions + rule[y] * width + r % width] += above[r]
                 for r in range(n_rows):
-                    tail[r] *= sign * constant[r]
-                column_gradients(n_rows, after, weight, slope, room)
+                    tail[r] *= sign * constant[own + r]
+                column_gradients(n_rows, after, first_overlap, weight, slope, room)
                 row_gradients(i, n, y, begin, tag, rule, n_tags, width, weight, slope, room)
 
 
@@ -353,7 +392,9 @@ def use_links(
 
 
 @kernel
-def column_gradients(n_rows: int, n_columns: int, weight: GmArrays, slope: GmArrays, room: Room) -> None:
+def column_gradients(
+    n_rows: int, n_columns: int, first_overlap: int, weight: GmArrays, slope: GmArrays, room: Room
+) -> None:
     """The gradients of the rules out of a tag; fills pull and bend, the derivatives in means and variances of rows.
 
     room.tail: sign × inside × constant of each row; room.head: the outside of each column.
@@ -367,7 +408,7 @@ def column_gradients(n_rows: int, n_columns: int, weight: GmArrays, slope: GmArr
     pull[:, :n_rows] = 0.0
     bend[:, :n_rows] = 0.0
     for c in range(n_columns):
-        value, at, of = head[c], c * n_rows, column[c]
+        value, at, of = head[c], first_overlap + c * n_rows, column[c]
         if value == 0.0:
             continue
         for g in range(n_var):
