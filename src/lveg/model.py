@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
 from lveg.families.gm import Gm
 from lveg.families.pcfg import Pcfg
+from lveg.families.tag_forms import TagForms
 from lveg.families.tag_lvg import TagLvg, hmm
 from lveg.families.tags import TagFamily, pack
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import Floats, Grammar
+from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.grammar.symbols import PHRASE
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
@@ -238,7 +240,7 @@ class Tagger:
     weight: Floats
     column: str
     info: dict[str, Any]
-    latent: TagFamily | None = None
+    latent: TagFamily | TagForms | None = None
 
     kind = "tagger"
 
@@ -247,17 +249,14 @@ class Tagger:
         """What `--model` called it."""
         if self.latent is None:
             return "hmm"
+        if isinstance(self.latent, TagForms):
+            return "forms"
         return "lvg" if isinstance(self.latent, TagLvg) else "gm"
 
     @cached_property
     def hmm(self) -> TagFamily:
         """The HMM."""
         return hmm(self.grammar, self.weight)
-
-    @property
-    def family(self) -> TagFamily:
-        """What weighs tag sequences."""
-        return self.hmm if self.latent is None else self.latent
 
     def tag(self, words: Sequence[str], decoder: str | None = None, count: int = 1) -> Tagging:
         """The tags of any sentence; see `tag_all`."""
@@ -270,14 +269,22 @@ class Tagger:
         for posterior, and for viterbi where several sequences are asked for.
         """
         decoder = decoder or ("posterior" if count == 1 else "viterbi")
-        return list(self._tag_all(self.family, sentences, decoder, count)) if sentences else []
+        if not sentences:
+            return []
+        if isinstance(self.latent, TagForms):
+            family: TagFamily = self.latent.over_words(sentences)
+            ends = np.cumsum([0, *map(len, sentences)]).tolist()
+            packed = [pack(range(first, last)) for first, last in pairwise(ends)]
+        else:
+            family = self.hmm if self.latent is None else self.latent
+            packed = [pack(self.grammar.lexicon.terminals(words)) for words in sentences]
+        return list(self._tag_all(family, sentences, np.concatenate(packed), decoder, count))
 
     def _tag_all(
-        self, family: TagFamily, sentences: Sequence[Sequence[str]], decoder: str, count: int
+        self, family: TagFamily, sentences: Sequence[Sequence[str]], packed: Ints, decoder: str, count: int
     ) -> Iterator[Tagging]:
         """The tags by a family. Where its numbers fail, which learned ones do not, the HMM answers."""
-        lexicon, labels = self.grammar.lexicon, self.grammar.tags
-        packed = np.concatenate([pack(lexicon.terminals(words)) for words in sentences])
+        labels = self.grammar.tags
         best = decode_tags(family, packed, decoder, count)
         numbers, confidence = best.packed.tolist(), best.confidence.tolist()
         scores, log_probs = best.score.tolist(), best.log_prob.tolist()
@@ -291,7 +298,8 @@ class Tagger:
                     sequences.append(TagSequence(tags, confidence[word : word + n], score[rank], log_prob[rank]))
                 at, word = at + 1 + 2 * n, word + n
             if family is not self.hmm and not (math.isfinite(log_z) and sequences):
-                yield from self._tag_all(self.hmm, [words], decoder, count)
+                again = pack(self.grammar.lexicon.terminals(words))
+                yield from self._tag_all(self.hmm, [words], again, decoder, count)
             else:
                 yield Tagging(list(words), sequences, log_z if family.is_probability else None)
 

@@ -41,9 +41,11 @@ class TagLvg(TagFamily):
     def is_probability(self) -> bool:
         """Whether starts, what follows a subtype and its words each sum to one."""
         start, transition, end, emission = self.weight
+        if not np.isclose(start.sum(), 1.0, rtol=0, atol=1e-6):
+            return False
         words = np.zeros_like(end)
         np.add.at(words, self.table.tag, emission[self.table.rule])
-        sums = (start.sum(), transition.sum(axis=(2, 3)) + end, words)
+        sums = (transition.sum(axis=(2, 3)) + end, words)
         return all(np.allclose(total, 1.0, rtol=0, atol=1e-6) for total in sums)
 
     def with_value(self, value: Floats) -> TagLvg:

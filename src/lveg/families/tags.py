@@ -49,6 +49,10 @@ class TagFamily(ABC):
         """Log of the summed weight of all tag sequences, or of the given one, of packed sentences."""
         return self.run(packed, is_given)
 
+    def add(self, packed: Ints, slope: Floats) -> float:
+        """Minus the log conditional likelihood of the tags of packed sentences; adds its derivative to `slope`."""
+        return self.run(packed, False, 1.0, slope) - self.run(packed, True, -1.0, slope)
+
     def posteriors(self, packed: Ints, pairs: bool = True) -> Posteriors:
         """What is to be known of each of packed sentences; of neighbouring tags only with `pairs`."""
         n_sentences, _, n_tags, n_pairs = extents(self.table, packed)
