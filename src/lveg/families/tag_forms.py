@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from lveg.errors import GrammarError
 from lveg.families.tag_lvg import LARGEST, TagLvg, size_of
 from lveg.families.tags import check_value
 from lveg.grammar.forms import Forms
 from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.chain import TagTable
 from lveg.kernels.forms import add_rows, add_to_rows, unpack
+
+GRID, MOST_STEPS, LEAST_STEPS = 1 / 32, 127, 3
+"""Learned weights of forms are multiples of the one, up to so many, a byte each in the model file. Forms whose weights are
+all closer to 0 than the last are forgotten. Neither changes accuracy."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,18 @@ class TagForms:
         """What a vector of something for every parameter has for forms, (rows, T × N)."""
         return vector[self.cut :].reshape(-1, self.tags * self.subtypes)
 
+    def rounded(self) -> TagForms:
+        """The same with weights of forms that are numbers of the grid, and without forms that hardly weigh."""
+        steps = self.steps
+        kept = np.flatnonzero((np.abs(steps) >= LEAST_STEPS).any(axis=1))
+        forms = Forms(tuple(self.forms.names[row] for row in kept))
+        return of_steps(self.tags, self.subtypes, forms, self.value[: self.cut], steps[kept])
+
+    @property
+    def steps(self) -> Any:
+        """The weights of forms in steps of the grid, int8 (rows, T × N)."""
+        return np.clip(np.round(self.of_forms(self.value) / GRID), -MOST_STEPS, MOST_STEPS).astype(np.int8)
+
     def over(self, counts: Ints, rows: Ints) -> TagLvg:
         """The family of the words with these rows (see Forms); word i is terminal i."""
         score = np.empty((len(counts), self.tags * self.subtypes))
@@ -69,6 +87,15 @@ class TagForms:
         slope[: self.cut] += found[: self.cut]
         add_to_rows(counts, rows, found[self.cut :].reshape(len(counts), -1), self.of_forms(slope))
         return value
+
+
+def of_steps(tags: int, subtypes: int, forms: Forms, plain: Floats, steps: Any) -> TagForms:
+    """From the parameters that are not weights of forms, and those of forms in steps of the grid."""
+    if subtypes < 1 or plain.shape != (size_of(tags, 0, subtypes),):
+        raise GrammarError("the weights of steps from tag to tag are not as many as tags and subtypes need")
+    if steps.shape != (len(forms.names), tags * subtypes) or len(forms.numbers) != len(forms.names):
+        raise GrammarError("there are not weights for every form, tag and subtype")
+    return TagForms(tags, subtypes, forms, np.concatenate([plain, GRID * steps.ravel()]))
 
 
 def start_forms(tags: int, subtypes: int, forms: Forms, noise: float, seed: int = 0) -> TagForms:

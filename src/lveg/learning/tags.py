@@ -65,7 +65,7 @@ class TagFormsOptions:
     """How a tagger that sees the forms of words is learned; noise: log weights of steps start within this of 0."""
 
     subtypes: int = 2
-    noise: float = 0.5
+    noise: float = 0.1
     descent: Descent = BY_FORMS
 
 
@@ -150,4 +150,5 @@ def learn_tags(
         return expectation_maximisation(em, descent.epochs, descent.patience, threads, to_score, report, checkpoint)
     objective = TagObjective(first, examples)
     value = descend(objective, first.value, descent, seed, threads, to_score, report, checkpoint)
-    return first.with_value(np.ascontiguousarray(value))
+    learned = first.with_value(np.ascontiguousarray(value))
+    return learned.rounded() if isinstance(learned, TagForms) else learned

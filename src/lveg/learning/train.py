@@ -48,7 +48,7 @@ class ParserOptions:
 class TaggerOptions:
     """How a tagger is trained; everything here is recorded in the model."""
 
-    model: str = "hmm"
+    model: str = "forms"
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     column: str = "upos"
     max_length: int | None = None
