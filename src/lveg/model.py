@@ -29,6 +29,10 @@ P_MIN = {"pcfg": 1e-5, "gm": 3e-5}
 """Default posterior threshold for nodes and edges of the forest that is parsed, by family (docs/decisions/0006)."""
 
 
+CHUNK = 128
+"""Sentences that are worth tagging by one call; more gain nothing."""
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A tree with its score by the decoder and log P(tree | sentence), None where no probability is defined."""

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from lveg.treebank.text import Input
 
 
-CHUNK = 128
-"""Sentences that are tagged by one call."""
-
-
 class TagFormat(StrEnum):
     """How tagged sentences are written."""
 
@@ -73,7 +69,7 @@ def tag(
     """
     from lveg.cli.console import announce_faults, console_report
     from lveg.errors import ModelError
-    from lveg.model import Tagger
+    from lveg.model import CHUNK, Tagger
     from lveg.model_io import load_model
     from lveg.parallel import chunks, ordered_map
     from lveg.treebank.source import Faults, open_output
