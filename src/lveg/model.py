@@ -21,7 +21,7 @@ from lveg.families.tag_lvg import TagLvg, hmm
 from lveg.families.tags import TagFamily, pack
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import Floats, Grammar
+from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.grammar.symbols import PHRASE
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
@@ -76,12 +76,14 @@ class TagSequence:
 class Tagging:
     """The tags of a sentence: sequences, best first.
 
-    log_sentence: log P(sentence), None where the model has no probability of sentences.
+    log_sentence: log P(sentence), None where the model has no probability of sentences. posteriors: where asked for,
+    for each word P(tag | sentence) of the tags that it may have, the likeliest first.
     """
 
     words: list[str]
     sequences: list[TagSequence]
     log_sentence: float | None
+    posteriors: list[dict[str, float]] = field(default_factory=list)
 
     @property
     def tags(self) -> list[str]:
@@ -263,21 +265,29 @@ class Tagger:
         """What weighs tag sequences."""
         return self.hmm if self.latent is None else self.latent
 
-    def tag(self, words: Sequence[str], decoder: str | None = None, count: int = 1) -> Tagging:
+    def tag(
+        self, words: Sequence[str], decoder: str | None = None, count: int = 1, posteriors: bool = False
+    ) -> Tagging:
         """The tags of any sentence; see `tag_all`."""
-        return self.tag_all([words], decoder, count)[0]
+        return self.tag_all([words], decoder, count, posteriors)[0]
 
-    def tag_all(self, sentences: Sequence[Sequence[str]], decoder: str | None = None, count: int = 1) -> list[Tagging]:
+    def tag_all(
+        self,
+        sentences: Sequence[Sequence[str]],
+        decoder: str | None = None,
+        count: int = 1,
+        posteriors: bool = False,
+    ) -> list[Tagging]:
         """The tags of any sentences: of highest posterior each (posterior), or of the `count` best sequences (viterbi).
 
         The best sequence of a model with latent subtypes is that of the Markov chain with its posteriors. decoder: None
         for posterior, and for viterbi where several sequences are asked for.
         """
         decoder = decoder or ("posterior" if count == 1 else "viterbi")
-        return list(self._tag_all(self.family, sentences, decoder, count)) if sentences else []
+        return list(self._tag_all(self.family, sentences, decoder, count, posteriors)) if sentences else []
 
     def _tag_all(
-        self, family: TagFamily, sentences: Sequence[Sequence[str]], decoder: str, count: int
+        self, family: TagFamily, sentences: Sequence[Sequence[str]], decoder: str, count: int, posteriors: bool
     ) -> Iterator[Tagging]:
         """The tags by a family. Where its numbers fail, which learned ones do not, the HMM answers."""
         lexicon, labels = self.grammar.lexicon, self.grammar.tags
@@ -285,6 +295,7 @@ class Tagger:
         best = decode_tags(family, packed, decoder, count)
         numbers, confidence = best.packed.tolist(), best.confidence.tolist()
         scores, log_probs = best.score.tolist(), best.log_prob.tolist()
+        shares = self._shares(family, packed, best.found.share) if posteriors else iter(())
         at, word = 0, 0
         for words, log_z, score, log_prob in zip(sentences, best.found.log_z.tolist(), scores, log_probs, strict=True):
             n = len(words)
@@ -294,10 +305,25 @@ class Tagger:
                     tags = [labels[tag] for tag in numbers[at + 1 + n : at + 1 + 2 * n]]
                     sequences.append(TagSequence(tags, confidence[word : word + n], score[rank], log_prob[rank]))
                 at, word = at + 1 + 2 * n, word + n
+            share = next(shares, [])
             if family is not self.hmm and not (math.isfinite(log_z) and sequences):
-                yield from self._tag_all(self.hmm, [words], decoder, count)
+                yield from self._tag_all(self.hmm, [words], decoder, count, posteriors)
             else:
-                yield Tagging(list(words), sequences, log_z if family.is_probability else None)
+                yield Tagging(list(words), sequences, log_z if family.is_probability else None, share)
+
+    def _shares(self, family: TagFamily, packed: Ints, share: Floats) -> Iterator[list[dict[str, float]]]:
+        """For each of packed sentences the posteriors of the tags of its words."""
+        labels, ptr, tags = self.grammar.tags, family.table.ptr, family.table.tag
+        at, entry = 0, 0
+        while at < len(packed):
+            found = []
+            for terminal in packed[at + 1 : at + 1 + packed[at]].tolist():
+                own = tags[ptr[terminal] : ptr[terminal + 1]]
+                part = share[entry : entry + len(own)]
+                found.append({labels[own[k]]: float(part[k]) for k in np.argsort(-part, kind="stable")})
+                entry += len(own)
+            yield found
+            at += 1 + 2 * int(packed[at])
 
 
 Model = Parser | Tagger

@@ -106,10 +106,14 @@ def rescale(value: Any, begin: int, end: int) -> int:
 
 
 @kernel
-def best_tags(table: TagTable, packed: Any, share: Any, confidence: Any) -> None:
-    """Give every word its tag of highest posterior, in `packed`, and fill confidence (words,) with those posteriors."""
+def best_tags(table: TagTable, packed: Any, share: Any, confidence: Any, score: Any) -> None:
+    """Give every word its tag of highest posterior, in `packed`.
+
+    confidence (words,): gets those posteriors. score (sentences, 1), all zero: gets their sums, the expected numbers of
+    right tags.
+    """
     ptr, table_tag = table.ptr, table.tag
-    at, entry, word = 0, 0, 0
+    at, entry, word, number = 0, 0, 0, 0
     while at < packed.shape[0]:
         n = packed[at]
         for place in range(at + 1, at + 1 + n):
@@ -120,9 +124,11 @@ def best_tags(table: TagTable, packed: Any, share: Any, confidence: Any) -> None
                     best = index
             packed[place + n] = table_tag[first + best]
             confidence[word] = share[entry + best]
+            score[number, 0] += share[entry + best]
             entry += size
             word += 1
         at += 1 + 2 * n
+        number += 1
 
 
 @kernel
