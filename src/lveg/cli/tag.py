@@ -19,7 +19,6 @@ from lveg.cli.options import (
     SkipBad,
     Threads,
     check_output,
-    is_typed,
     thread_count,
 )
 
@@ -117,7 +116,9 @@ def tag(
         return len(chunk), "".join(write(*pair) for pair in zip(chunk, taggings, strict=True))
 
     n_threads = thread_count(threads, input)
-    size = 1 if is_typed(input) else CHUNK
+    size = (
+        1 if path == "-" and n_threads == 1 else CHUNK
+    )  # who types sentences, or pipes them, gets each answer at once
     writers: dict[TagFormat, Callable[[Input, Tagging], str]] = {
         TagFormat.conllu: partial(conllu_block, tagger.column),
         TagFormat.tsv: tsv_block,
