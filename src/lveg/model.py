@@ -31,6 +31,10 @@ P_MIN = {"pcfg": 1e-5, "gm": 3e-5}
 """Default posterior threshold for nodes and edges of the forest that is parsed, by family (docs/decisions/0006)."""
 
 
+CHUNK = 128
+"""Sentences that are worth tagging by one call; more gain nothing."""
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A tree with its score by the decoder and log P(tree | sentence), None where no probability is defined."""
@@ -74,12 +78,14 @@ class TagSequence:
 class Tagging:
     """The tags of a sentence: sequences, best first.
 
-    log_sentence: log P(sentence), None where the model has no probability of sentences.
+    log_sentence: log P(sentence), None where the model has no probability of sentences. posteriors: where asked for,
+    for each word P(tag | sentence) of the tags that it may have, the likeliest first.
     """
 
     words: list[str]
     sequences: list[TagSequence]
     log_sentence: float | None
+    posteriors: list[dict[str, float]] = field(default_factory=list)
 
     @property
     def tags(self) -> list[str]:
@@ -258,11 +264,19 @@ class Tagger:
         """The HMM."""
         return hmm(self.grammar, self.weight)
 
-    def tag(self, words: Sequence[str], decoder: str | None = None, count: int = 1) -> Tagging:
+    def tag(
+        self, words: Sequence[str], decoder: str | None = None, count: int = 1, posteriors: bool = False
+    ) -> Tagging:
         """The tags of any sentence; see `tag_all`."""
-        return self.tag_all([words], decoder, count)[0]
+        return self.tag_all([words], decoder, count, posteriors)[0]
 
-    def tag_all(self, sentences: Sequence[Sequence[str]], decoder: str | None = None, count: int = 1) -> list[Tagging]:
+    def tag_all(
+        self,
+        sentences: Sequence[Sequence[str]],
+        decoder: str | None = None,
+        count: int = 1,
+        posteriors: bool = False,
+    ) -> list[Tagging]:
         """The tags of any sentences: of highest posterior each (posterior), or of the `count` best sequences (viterbi).
 
         The best sequence of a model with latent subtypes is that of the Markov chain with its posteriors. decoder: None
@@ -271,23 +285,31 @@ class Tagger:
         decoder = decoder or ("posterior" if count == 1 else "viterbi")
         if not sentences:
             return []
+        family, packed = self._over(sentences)
+        return list(self._tag_all(family, sentences, packed, decoder, count, posteriors))
+
+    def _over(self, sentences: Sequence[Sequence[str]]) -> tuple[TagFamily, Ints]:
+        """What weighs the tag sequences of these sentences, and the sentences as it wants them."""
         if isinstance(self.latent, TagForms):
-            family: TagFamily = self.latent.over_words(sentences)
             ends = np.cumsum([0, *map(len, sentences)]).tolist()
             packed = [pack(range(first, last)) for first, last in pairwise(ends)]
-        else:
-            family = self.hmm if self.latent is None else self.latent
-            packed = [pack(self.grammar.lexicon.terminals(words)) for words in sentences]
-        return list(self._tag_all(family, sentences, np.concatenate(packed), decoder, count))
+            return self.latent.over_words(sentences), np.concatenate(packed)
+        return self.hmm if self.latent is None else self.latent, self._by_lexicon(sentences)
+
+    def _by_lexicon(self, sentences: Sequence[Sequence[str]]) -> Ints:
+        """The sentences with the lexicon's terminals."""
+        return np.concatenate([pack(self.grammar.lexicon.terminals(words)) for words in sentences])
 
     def _tag_all(
-        self, family: TagFamily, sentences: Sequence[Sequence[str]], packed: Ints, decoder: str, count: int
-    ) -> Iterator[Tagging]:
+        self, family: TagFamily, sentences: Sequence[Sequence[str]], packed: Ints, decoder: str, count: int,
+        posteriors: bool,
+    ) -> Iterator[Tagging]:  # fmt: skip
         """The tags by a family. Where its numbers fail, which learned ones do not, the HMM answers."""
         labels = self.grammar.tags
         best = decode_tags(family, packed, decoder, count)
         numbers, confidence = best.packed.tolist(), best.confidence.tolist()
         scores, log_probs = best.score.tolist(), best.log_prob.tolist()
+        shares = self._shares(family, packed, best.found.share) if posteriors else iter(())
         at, word = 0, 0
         for words, log_z, score, log_prob in zip(sentences, best.found.log_z.tolist(), scores, log_probs, strict=True):
             n = len(words)
@@ -297,11 +319,26 @@ class Tagger:
                     tags = [labels[tag] for tag in numbers[at + 1 + n : at + 1 + 2 * n]]
                     sequences.append(TagSequence(tags, confidence[word : word + n], score[rank], log_prob[rank]))
                 at, word = at + 1 + 2 * n, word + n
+            share = next(shares, [])
             if family is not self.hmm and not (math.isfinite(log_z) and sequences):
-                again = pack(self.grammar.lexicon.terminals(words))
-                yield from self._tag_all(self.hmm, [words], again, decoder, count)
+                again = self._by_lexicon([words])
+                yield from self._tag_all(self.hmm, [words], again, decoder, count, posteriors)
             else:
-                yield Tagging(list(words), sequences, log_z if family.is_probability else None)
+                yield Tagging(list(words), sequences, log_z if family.is_probability else None, share)
+
+    def _shares(self, family: TagFamily, packed: Ints, share: Floats) -> Iterator[list[dict[str, float]]]:
+        """For each of packed sentences the posteriors of the tags of its words."""
+        labels, ptr, tags = self.grammar.tags, family.table.ptr, family.table.tag
+        at, entry = 0, 0
+        while at < len(packed):
+            found = []
+            for terminal in packed[at + 1 : at + 1 + packed[at]].tolist():
+                own = tags[ptr[terminal] : ptr[terminal + 1]]
+                part = share[entry : entry + len(own)]
+                found.append({labels[own[k]]: float(part[k]) for k in np.argsort(-part, kind="stable")})
+                entry += len(own)
+            yield found
+            at += 1 + 2 * int(packed[at])
 
 
 Model = Parser | Tagger

@@ -116,9 +116,7 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
         binarisation=model.binarisation if isinstance(model, Parser) else None,
         column=model.column if isinstance(model, Tagger) else None,
         latent=_latent_shape(model.latent) if isinstance(model, Tagger) else None,
-        forms=list(model.latent.forms.names)
-        if isinstance(model, Tagger) and isinstance(model.latent, TagForms)
-        else [],
+        forms=list(_forms_of(model)),
     )
     tensors: dict[str, Any] = {
         "rule_lhs": grammar.rule_lhs,
@@ -135,6 +133,11 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
     elif isinstance(model, Tagger) and model.latent is not None:
         tensors[_LATENT] = np.ascontiguousarray(model.latent.value)
     return msgspec.json.encode(header, order="deterministic").decode(), tensors
+
+
+def _forms_of(model: Model) -> tuple[str, ...]:
+    latent = model.latent if isinstance(model, Tagger) else None
+    return latent.forms.names if isinstance(latent, TagForms) else ()
 
 
 def _latent_shape(family: TagFamily | TagForms | None) -> _Latent | None:

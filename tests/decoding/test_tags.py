@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from itertools import pairwise, product
 
 import numpy as np
@@ -164,13 +165,14 @@ def test_best_sequences_of_latent_models_are_those_of_the_markov_chain(count: in
             given = pack(terminals, [GRAMMAR.tags.index(tag) for tag in tags])
             weight[tags] = math.exp(family.log_z(given, is_given=True))
         z, share = math.fsum(weight.values()), posteriors(weight)
+        both: Counter[tuple[int, str, str]] = Counter()
+        for tags, value in weight.items():
+            for i, pair in enumerate(pairwise(tags)):
+                both[i, *pair] += value / z  # type: ignore[assignment]
 
-        def chance(tags: tuple[str, ...], weight=weight, z=z, share=share) -> float:
-            value = share[0][tags[0]]
-            for i, (one, other) in enumerate(pairwise(tags)):
-                both = math.fsum(w for t, w in weight.items() if t[i : i + 2] == (one, other)) / z
-                value *= both / share[i][one]
-            return value
+        def chance(tags: tuple[str, ...], share=share, both=both) -> float:
+            steps = (both[i, *pair] / share[i][pair[0]] for i, pair in enumerate(pairwise(tags)))
+            return share[0][tags[0]] * math.prod(steps)
 
         (answers,) = lists_of(decode_tags(family, pack(terminals), "viterbi", count))
         expected = sorted(map(chance, weight), reverse=True)[:count]

@@ -308,6 +308,22 @@ def test_two_thousand_words_do_not_underflow(name: str) -> None:
     np.testing.assert_allclose(posterior.pair.sum(axis=1), posterior.tag[1:], atol=1e-9)
 
 
+def test_sentences_too_long_to_keep_all_overlaps() -> None:
+    grammar = random_grammar(2)
+    model = random_gm(grammar, 8, 2, "diagonal", 2)
+    count = np.diff(model.table.ptr)
+    terminals = [int(count.argmax())] * 1200
+    assert int(count.max()) ** 3 * 1200 * 8**3 > 2**22
+    (posterior,) = known(model, [terminals])
+    np.testing.assert_allclose(posterior.tag.sum(axis=1), 1.0, atol=1e-9)
+    np.testing.assert_allclose(posterior.pair.sum(axis=2), posterior.tag[:-1], atol=1e-9)
+    slope = np.zeros_like(model.value)
+    model.run(pack(terminals), False, 1.0, slope)
+    way = np.random.default_rng(0).normal(size=slope.shape) * 1e-5
+    ahead, behind = (model.with_value(model.value + sign * way).log_z(pack(terminals)) for sign in (1, -1))
+    assert slope @ way == pytest.approx((ahead - behind) / 2, rel=1e-5)
+
+
 def test_a_given_tag_that_the_lexicon_lacks_has_no_weight() -> None:
     grammar = tag_grammar([[("a", "X"), ("b", "Y")]], LexiconOptions("single", 1, 0))
     packed = pack(grammar.lexicon.terminals(["a", "b"]), [1, 1])

@@ -89,18 +89,14 @@ KeepTraces = Annotated[bool, typer.Option("--keep-traces", help="Keep traces and
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
-def is_typed(input: Path | None) -> bool:
-    """Whether sentences are typed in: each is to be answered at once."""
+def thread_count(threads: int | None, input: Path | None = None) -> int:
+    """The number asked for, or all cores; one for sentences that are typed in, to answer each at once."""
     import sys
 
-    return input is not None and str(input) == "-" and sys.stdin is not None and sys.stdin.isatty()
-
-
-def thread_count(threads: int | None, input: Path | None = None) -> int:
-    """The number asked for, or all cores; one for sentences that are typed in."""
     from lveg.parallel import default_threads
 
-    return threads or (1 if is_typed(input) else default_threads())
+    is_typed = input is not None and str(input) == "-" and sys.stdin is not None and sys.stdin.isatty()
+    return threads or (1 if is_typed else default_threads())
 
 
 def check_output(out: Path | None, *inputs: Path | None) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -309,7 +309,13 @@ def train_tagger_command(
     from lveg.learning.train import TaggerOptions, train_tagger
 
     is_em = model is TaggerModel.lvg and objective is TagObjectives.generative
-    given = {"epochs": epochs, "learning_rate": learning_rate, "l2": l2, "batch": batch, "patience": patience}
+    given: dict[str, Any] = {
+        "epochs": epochs,
+        "learning_rate": learning_rate,
+        "l2": l2,
+        "batch": batch,
+        "patience": patience,
+    }
     usual = BY_FORMS if model is TaggerModel.forms else BY_EM if is_em else BY_GRADIENT
     descent = replace(usual, **{name: value for name, value in given.items() if value is not None})
     options = TaggerOptions(

@@ -47,7 +47,7 @@ def decode_tags(family: TagFamily, packed: Ints, decoder: str, count: int = 1) -
     if decoder == "viterbi":
         best_sequences(family.table, packed, found.share, found.pair, count, ranked, confidence, score)
     else:
-        best_tags(family.table, ranked, found.share, confidence)
+        best_tags(family.table, ranked, found.share, confidence, score)
     with np.errstate(invalid="ignore"):
         log_prob = family.log_zs(ranked).reshape(n_sentences, count) - found.log_z[:, None]
     return TagSequences(count, ranked, confidence, score, log_prob, found)

@@ -9,12 +9,10 @@ from typing import Any
 from lveg.chart.coarse import Parses
 from lveg.evaluation import brackets, tags
 from lveg.evaluation.params import COLLINS, EvalbParams
-from lveg.model import Parse, Parser, Tagger, Tagging
+from lveg.model import CHUNK, Parse, Parser, Tagger, Tagging
 from lveg.parallel import chunks, ordered_map
 from lveg.report import Report, silent
 from lveg.trees import Tree, escape_word
-
-_CHUNK = 128  # sentences that are tagged by one call
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def score_tagger(
     """Tag the words of gold sentences and count what is right; known words are those of the tagger's lexicon."""
     words = [[word for word, _ in sentence] for sentence in gold]
     taggings: list[Tagging] = []
-    for chunk in ordered_map(lambda chunk: tagger.tag_all(chunk, decoder), chunks(words, _CHUNK), threads):
+    for chunk in ordered_map(lambda chunk: tagger.tag_all(chunk, decoder), chunks(words, CHUNK), threads):
         taggings += chunk
         report("progress", {"what": "tagging", "done": len(taggings), "total": len(gold)})
     gold_tags = [[tag for _, tag in sentence] for sentence in gold]

@@ -69,8 +69,8 @@ class TagFamily(ABC):
 
 def pack(terminals: Sequence[int], tags: Sequence[int] | Ints | None = None) -> Ints:
     """A sentence as kernels want it; tags are -1 where they are open."""
-    given = np.full(len(terminals), -1) if tags is None else tags
-    return np.concatenate([[len(terminals)], terminals, given]).astype(np.int32)
+    given = [-1] * len(terminals) if tags is None else tags
+    return np.array([len(terminals), *terminals, *given], np.int32)
 
 
 def tag_table(grammar: Grammar) -> TagTable:

@@ -106,10 +106,14 @@ def rescale(value: Any, begin: int, end: int) -> int:
 
 
 @kernel
-def best_tags(table: TagTable, packed: Any, share: Any, confidence: Any) -> None:
-    """Give every word its tag of highest posterior, in `packed`, and fill confidence (words,) with those posteriors."""
+def best_tags(table: TagTable, packed: Any, share: Any, confidence: Any, score: Any) -> None:
+    """Give every word its tag of highest posterior, in `packed`.
+
+    confidence (words,): gets those posteriors. score (sentences, 1), all zero: gets their sums, the expected numbers of
+    right tags.
+    """
     ptr, table_tag = table.ptr, table.tag
-    at, entry, word = 0, 0, 0
+    at, entry, word, number = 0, 0, 0, 0
     while at < packed.shape[0]:
         n = packed[at]
         for place in range(at + 1, at + 1 + n):
@@ -120,9 +124,11 @@ def best_tags(table: TagTable, packed: Any, share: Any, confidence: Any) -> None
                     best = index
             packed[place + n] = table_tag[first + best]
             confidence[word] = share[entry + best]
+            score[number, 0] += share[entry + best]
             entry += size
             word += 1
         at += 1 + 2 * n
+        number += 1
 
 
 @kernel
@@ -133,7 +139,7 @@ def best_sequences(
 
     ranked: gets every sentence `count` times, packed with its sequences, best first. confidence: gets the posteriors of
     the tags of each of them. score (sentences, count): gets the log probabilities in the chain, -inf where there are
-    no more sequences. Costs count² at most for each pair of tags.
+    no more sequences. Costs `count` for each pair of tags.
     """
     at, first_tag, first_pair, word, number = 0, 0, 0, 0, 0
     while at < packed.shape[0]:
@@ -165,40 +171,42 @@ def rank_sequences(
     n = packed[at]
     size = np.zeros(tags + 1, np.int64)
     value, back = np.empty((tags + 1) * count), np.full((tags + 1) * count, -1)
+    step, head = np.zeros(tags), np.zeros(tags, np.int64)
     begin, before, link = 0, 0, first_pair
     for place in range(at + 1, at + 1 + n):
         here = ptr[packed[place] + 1] - ptr[packed[place]]
-        for x in range(begin - before, begin):
-            for y in range(begin, begin + here):
-                if pair[link] > 0.0:
-                    offer(size, value, back, x, y, math.log(pair[link] / share[first_tag + x]), count)
-                link += 1
-        if before == 0:
-            for y in range(here):
-                if share[first_tag + y] > 0.0:
-                    size[y], value[y * count] = 1, math.log(share[first_tag + y])
+        for y in range(begin, begin + here):
+            if before == 0 and share[first_tag + y] > 0.0:
+                size[y], value[y * count] = 1, math.log(share[first_tag + y])
+            for x in range(before):
+                both, one = pair[link + x * here + y - begin], share[first_tag + begin - before + x]
+                step[x] = math.log(both / one) if both > 0.0 else -math.inf
+            merge(size, value, back, begin - before, before, step, head, y, count)
+        link += before * here
         begin += here
         before = here
-    for x in range(begin - before, begin):
-        offer(size, value, back, x, tags, 0.0, count)
+    step[:] = 0.0
+    merge(size, value, back, begin - before, before, step, head, tags, count)
     if n == 0:
         size[0], value[0] = 1, 0.0
     return size, value, back
 
 
 @kernel
-def offer(size: Any, value: Any, back: Any, x: int, y: int, step: float, count: int) -> None:
-    """Let the sequences that end in x go on to y, where they are among the best."""
-    for of in range(x * count, x * count + size[x]):
-        total = value[of] + step
-        to = y * count + min(size[y], count - 1)
-        if size[y] == count and not total > value[to]:
+def merge(size: Any, value: Any, back: Any, first: int, before: int, step: Any, head: Any, y: int, count: int) -> None:
+    """Let the best of the sequences that end in `before` tags, from the `first` on, go on to y, each by its step."""
+    for x in range(before):
+        head[x] = 0
+    for rank in range(y * count, (y + 1) * count):
+        best, most = -1, -math.inf
+        for x in range(before):
+            if head[x] < size[first + x] and value[(first + x) * count + head[x]] + step[x] > most:
+                best, most = x, value[(first + x) * count + head[x]] + step[x]
+        if best < 0:
             break
-        size[y] = min(size[y] + 1, count)
-        while to > y * count and total > value[to - 1]:
-            value[to], back[to] = value[to - 1], back[to - 1]
-            to -= 1
-        value[to], back[to] = total, of
+        value[rank], back[rank] = most, (first + best) * count + head[best]
+        size[y] += 1
+        head[best] += 1
 
 
 @kernel

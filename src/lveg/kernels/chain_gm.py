@@ -17,6 +17,7 @@ from lveg.kernels.gm_overlaps import overlaps_of
 from lveg.kernels.jit import kernel, power_of_two
 
 _TWO_PI = 6.283185307179586
+_ONE = np.uint64(1)
 _KEPT = 2**22  # overlaps: of longer sentences they are worked out once on the way forth and once on the way back
 
 
@@ -169,7 +170,7 @@ def forward(
     layer[i] + (x × tags of the next + y) × K + k.
     """
     link_weight = weight.weight
-    constant, tail, overlap = room.constant, room.tail, room.overlap
+    constant, tail, column, overlap = room.constant, room.tail, room.column, room.overlap
     for y in range(begin[1], begin[2]):
         first = link(0, n, 0, tag[y], n_tags) * width
         for k in range(width):
@@ -188,8 +189,7 @@ def forward(
                 value, at = 0.0, first_overlap + c * n_rows
                 for r in range(n_rows):
                     value += tail[r] * overlap[at + r]
-                first = link(i, n, tag[y], tag[begin[i + 1] + c // width], n_tags) * width
-                inside[to + c] = value * link_weight[first + c % width]
+                inside[to + c] = value * link_weight[column[c]]
         scale[i] = rescale(inside, layer[i], layer[i + 1])
         total += scale[i]
     z = 0.0
@@ -219,8 +219,11 @@ def meet(
     make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, room)
     n_rows: int = (begin[i] - begin[i - 1]) * width * width
     n_columns = make_columns(i, n, y, begin, tag, n_tags, width, room)
-    for c in range(n_columns):
-        distances(n_rows, c, room.column[c], weight, room)
+    if weight.mean.shape[0] == 3 and weight.std.shape[0] == 1:
+        three_distances(n_rows, n_columns, weight, room)
+    else:
+        for c in range(n_columns):
+            distances(n_rows, c, room.column[c], weight, room)
     count, at = n_columns * n_rows, room.overlap_at[y]
     overlaps_of(room.square, room.product, room.power, room.power_bits, count, room.overlap, at)
     return n_rows
@@ -268,38 +271,56 @@ def distances(n_rows: int, c: int, of: int, weight: GmArrays, room: Room) -> Non
 
 
 @kernel
+def three_distances(n_rows: int, n_columns: int, weight: GmArrays, room: Room) -> None:
+    """`distances` of all columns, for spherical Gaussians in three dimensions: fewer and longer loops."""
+    mean, var, column = weight.mean, weight.std, room.column
+    row_mean, row_var, square, product = room.row_mean, room.row_var, room.square, room.product
+    for c in range(n_columns):
+        v, m0, m1, m2 = var[0, column[c]], mean[0, column[c]], mean[1, column[c]], mean[2, column[c]]
+        at = np.uint64(c * n_rows)
+        for r in range(np.uint64(n_rows)):
+            product[at + r] = row_var[0, r] + v
+        for r in range(np.uint64(n_rows)):
+            d0, d1, d2 = row_mean[0, r] - m0, row_mean[1, r] - m1, row_mean[2, r] - m2
+            square[at + r] = d0 * d0 + d1 * d1 + d2 * d2
+    for p in range(np.uint64(n_rows * n_columns)):
+        square[p] /= product[p]
+    for p in range(np.uint64(n_rows * n_columns)):
+        product[p] = (_TWO_PI * product[p]) * (_TWO_PI * product[p]) * (_TWO_PI * product[p])
+
+
+@kernel
 def make_rows(
     i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays, room: Room
 ) -> None:
     """The products of the components into a tag of word i with those of its emission."""
     mean, var, weights = weight.mean, weight.std, weight.weight
     row_mean, row_var, constant, square, product = room.row_mean, room.row_var, room.constant, room.square, room.product
-    dim, n_var = mean.shape[0], var.shape[0]
-    group = dim // n_var
+    n_var, group = np.uint64(var.shape[0]), np.uint64(mean.shape[0] // var.shape[0])
     emission = 2 * (n_tags * n_tags + n_tags) * width + rule[y] * width
-    r = 0
+    n_rows, r = (begin[i] - begin[i - 1]) * width * width, np.uint64(0)  # unsigned places are read without a look back
     for x in range(begin[i - 1], begin[i]):
         first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
-        for k in range(first, first + width):
-            for j in range(emission, emission + width):
+        for k in range(np.uint64(first), np.uint64(first + width)):
+            for j in range(np.uint64(emission), np.uint64(emission + width)):
                 distance, volume = 0.0, 1.0
                 for g in range(n_var):
                     one, other = var[g, k], var[g, j]
                     inverse = 1.0 / (one + other)
                     row_var[g, r] = one * other * inverse
-                    for d in range(g * group, (g + 1) * group):
+                    for d in range(g * group, g * group + group):
                         difference = mean[d, k] - mean[d, j]
                         row_mean[d, r] = (mean[d, k] * other + mean[d, j] * one) * inverse
                         distance += difference * difference * inverse
                         volume *= _TWO_PI * (one + other)
                 square[r] = distance
                 product[r] = volume
-                r += 1
-    own = room.constant_at[y]
-    overlaps_of(square, product, room.power, room.power_bits, r, constant, own)
-    at = (n_tags * n_tags + 2 * n_tags + rule[y]) * width
-    for q in range(r):
-        constant[own + q] *= weights[at + q % width]
+                r += _ONE
+    own, at = room.constant_at[y], (n_tags * n_tags + 2 * n_tags + rule[y]) * width
+    overlaps_of(square, product, room.power, room.power_bits, n_rows, constant, own)
+    for first in range(own, own + n_rows, width):
+        for j in range(width):
+            constant[first + j] *= weights[at + j]
 
 
 @kernel
@@ -310,6 +331,7 @@ def backward(
     """Posteriors and gradients, from the last word to the first  [math: tag-outside, tag-gradient]."""
     link_weight, link_slope = weight.weight, slope.weight
     constant, tail, above, head, overlap = room.constant, room.tail, room.above, room.head, room.overlap
+    column = room.column
     outside = np.zeros(inside.shape[0])  # times the layer's scale over Z: inside × outside is a posterior
     z = 0.0
     for c in range(layer[n], layer[n + 1]):
@@ -328,15 +350,16 @@ def backward(
         after, here = (begin[i + 2] - begin[i + 1]) * width, begin[i + 1] - begin[i]
         for y in range(begin[i], begin[i + 1]):
             n_rows = (begin[i] - begin[i - 1]) * width * width
-            if not room.is_kept:
+            if room.is_kept:
+                make_columns(i, n, y, begin, tag, n_tags, width, room)
+            else:
                 meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
             of = layer[i] + (y - begin[i]) * after
             own, first_overlap = room.constant_at[y], room.overlap_at[y]
             for r in range(n_rows):
                 above[r] = 0.0
             for c in range(after):
-                first = link(i, n, tag[y], tag[begin[i + 1] + c // width], n_tags) * width
-                value = outside[of + c] * factor * link_weight[first + c % width]
+                value = outside[of + c] * factor * link_weight[column[c]]
                 head[c] = value
                 at = first_overlap + c * n_rows
                 for r in range(n_rows):
@@ -355,7 +378,6 @@ def backward(
             if sign != 0.0:
                 if room.is_kept:
                     make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, room)
-                    make_columns(i, n, y, begin, tag, n_tags, width, room)
                 take_tail(i, y, begin, layer, width, inside, tail)
                 for r in range(n_rows):
                     above[r] *= sign * tail[r]
