@@ -17,8 +17,8 @@ from lveg.kernels.chain import TagTable
 from lveg.kernels.forms import add_rows, add_to_rows, unpack
 
 GRID, MOST_STEPS, LEAST_STEPS = 1 / 32, 127, 3
-"""Learned weights of forms are multiples of the one, up to so many, a byte each in the model file. Forms whose weights are
-all closer to 0 than the last are forgotten. Neither changes accuracy."""
+"""Learned weights of forms are multiples of the one, up to so many, a byte each in the model file. Forms whose weights
+are all closer to 0 than the last are forgotten. Neither changes accuracy."""
 
 
 @dataclass(frozen=True)
