@@ -42,6 +42,7 @@ _GM_TENSORS = {
 """Type and number of axes of each array; those of a Gaussian mixture grammar have the prefix `gm.`."""
 
 
+_TAGGERS = ("forms", "hmm", "lvg", "gm")
 _LATENT, _FORMS = "latent", "forms"
 _LATENT_TENSORS = {_LATENT: (np.float64, 1)}
 """The parameters of a tagger with latent subtypes, in one vector."""
@@ -205,7 +206,7 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
         _check_pattern(header.cleaning.empty_elements)
         gm = _gm(grammar, tensors) if header.family == "gm" else None
         return Parser(grammar, weight, header.cleaning, header.binarisation, header.info, gm)
-    if made in (("tagger", "hmm"), ("tagger", "lvg"), ("tagger", "gm")) and header.column in ("upos", "xpos"):
+    if header.kind == "tagger" and header.family in _TAGGERS and header.column in ("upos", "xpos"):
         _check_tag_grammar(grammar)
         _check_probabilities(grammar, weight)
         return Tagger(grammar, weight, header.column, header.info, _latent(grammar, header, tensors))
