@@ -194,7 +194,7 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
     _check_lexicon(grammar)
     _check_rules(grammar)
     made = (header.kind, header.family)
-    if header.kind == "parser" and (header.latent is not None or _LATENT in tensors):
+    if header.kind == "parser" and (header.latent is not None or header.forms or _LATENT in tensors):
         raise ModelError("is damaged: a parser has the parts of a tagger")
     if header.kind == "tagger" and _GM + "ptr" in tensors:
         raise ModelError("is damaged: a tagger has the parts of a parser")
@@ -229,10 +229,12 @@ def _gm(grammar: Grammar, tensors: dict[str, Any]) -> Gm:
 def _latent(grammar: Grammar, header: _Header, tensors: dict[str, Any]) -> TagFamily | TagForms | None:
     """The latent family of a tagger; it checks its own numbers."""
     shape, value, steps = header.latent, tensors.get(_LATENT), tensors.get(_FORMS)
-    if header.family == "hmm" and shape is None and value is None and not header.forms:
-        return None
     is_forms = header.family == "forms"
-    if header.family == "hmm" or shape is None or value is None or is_forms != (steps is not None):
+    if is_forms != (steps is not None) or (header.forms and not is_forms):
+        raise ModelError(f"is damaged: a tagger of model {header.family} does not go with its forms of words")
+    if header.family == "hmm" and shape is None and value is None:
+        return None
+    if header.family == "hmm" or shape is None or value is None:
         raise ModelError(f"is damaged: its parts are not those of a tagger of model {header.family}")
     table, tags, n_emissions = tag_table(grammar), len(grammar.tags), grammar.n_rules - grammar.lexical_start
     if is_forms and shape == _Latent(subtypes=shape.subtypes):
