@@ -72,28 +72,41 @@ class Forms:
 
     names: tuple[str, ...]
     _own: dict[tuple[str, bool], list[int]] = field(default_factory=dict, repr=False, compare=False)
-    _near: dict[str, tuple[str, list[int]]] = field(default_factory=dict, repr=False, compare=False)
+    _near: dict[str, tuple[str, int, int, int, int]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def numbers(self) -> dict[str, int]:
         """The row of each property."""
         return {name: row for row, name in enumerate(self.names)}
 
+    @cached_property
+    def _pairs(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """For two words in small letters the row of the first as one before the second, and the reverse, or -1."""
+        found: dict[tuple[str, str], tuple[int, int]] = {}
+        for name in self.names:
+            kind, _, words = name.partition(" ")
+            if kind in ("pair-", "pair+"):
+                one, _, other = words.partition("\t")
+                behind, before = pair_names(one, one, other)[1], pair_names(one, other, other)[0]
+                found[one, other] = self.numbers.get(behind, -1), self.numbers.get(before, -1)
+        return found
+
     def rows(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """(counts, rows): how many rows each word has, and the rows of all words one after the other."""
-        near = [self._near_rows(word) for word in words]
-        edge = self._near_rows(_EDGE)
-        near = [edge, edge, *near, edge, edge]
-        counts, rows, numbers = [], [], self.numbers
+        near = [self._near_rows(word) for word in (_EDGE, _EDGE, *words, _EDGE, _EDGE)]
+        pairs, none = self._pairs, (-1, -1)
+        counts: list[int] = []
+        rows: list[int] = []
+        size, before = 0, pairs.get((near[1][0], near[2][0]), none)[1]
         for i, word in enumerate(words):
-            found = list(self._own_rows(word, i == 0))
-            for index, place in enumerate(PLACES):
-                found.append(near[i + 2 + place][1][index])
-            for name in pair_names(near[i + 1][0], near[i + 2][0], near[i + 3][0]):
-                found.append(numbers.get(name, -1))
-            found = [row for row in found if row >= 0]
-            counts.append(len(found))
-            rows += found
+            rows += self._own_rows(word, i == 0)
+            behind, next_before = pairs.get((near[i + 2][0], near[i + 3][0]), none)
+            for row in (near[i][1], near[i + 1][2], near[i + 3][3], near[i + 4][4], before, behind):
+                if row >= 0:
+                    rows.append(row)
+            before = next_before
+            counts.append(len(rows) - size)
+            size = len(rows)
         return counts, rows
 
     def _own_rows(self, word: str, is_first: bool) -> list[int]:
@@ -105,12 +118,15 @@ class Forms:
                 self._own[word, is_first] = found
         return found
 
-    def _near_rows(self, word: str) -> tuple[str, list[int]]:
-        """The word in small letters, and its rows as a neighbour, -1 for none."""
+    def _near_rows(self, word: str) -> tuple[str, int, int, int, int]:
+        """The word in small letters, and its rows as the neighbour in each of PLACES, -1 for none."""
         found = self._near.get(word)
         if found is None:
             lowered = word.lower()
-            found = lowered, [self.numbers.get(near_name(place, lowered), -1) for place in PLACES]
+            two_before, before, behind, two_behind = (
+                self.numbers.get(near_name(place, lowered), -1) for place in PLACES
+            )
+            found = lowered, two_before, before, behind, two_behind
             if len(self._near) < _MOST_CACHED:
                 self._near[word] = found
         return found
