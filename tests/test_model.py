@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from lveg.errors import UsageError
-from lveg.learning.train import train_parser, train_tagger
+from lveg.learning.train import TaggerOptions, train_parser, train_tagger
 from lveg.model import Parser, Tagger
 from lveg.treebank.penn import parse_tree, read_trees
 from lveg.treebank.synthetic import ENGLISH
@@ -24,7 +24,7 @@ def parser() -> Parser:
 
 @pytest.fixture(scope="module")
 def tagger() -> Tagger:
-    return train_tagger([str(DATA / "demo-train.conllu")])
+    return train_tagger([str(DATA / "demo-train.conllu")], options=TaggerOptions("hmm"))
 
 
 def test_probability_of_a_given_tree_is_that_of_the_k_best_list(parser: Parser) -> None:

@@ -267,7 +267,7 @@ def test_header_fields_of_any_value(path: Path, tmp_path: Path) -> None:
                     continue
             else:
                 refused(data, tmp_path)
-        if name not in unused | {"cleaning", "binarisation", "column", "latent"}:
+        if name not in unused | {"cleaning", "binarisation", "column", "latent", "forms"}:
             refused(sealed({key: value for key, value in header.items() if key != name}, tensors), tmp_path)
     refused(sealed({**header, "more": 1}, tensors), tmp_path)
 
