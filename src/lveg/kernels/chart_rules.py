@@ -30,6 +30,12 @@ class ChartRules(NamedTuple):
     pair_ptr: Any
     pair_left: Any
     pair_right: Any
+    pair_symbol: Any
+    left_symbol: Any
+    made_ptr: Any
+    made_lhs: Any
+    made_weight: Any
+    made_rule: Any
     inner_ptr: Any
     inner_rule: Any
     inner_pair: Any
@@ -38,11 +44,13 @@ class ChartRules(NamedTuple):
     first_rule: Any
     first_lhs: Any
     first_right: Any
+    first_symbol: Any
     first_weight: Any
     last_ptr: Any
     last_rule: Any
     last_lhs: Any
     last_left: Any
+    last_symbol: Any
     last_weight: Any
     rule_left: Any
     rule_right: Any

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from lveg._version import __version__
-from lveg.chart.coarse import Parses
+from lveg.chart.coarse import CoarseParser, Parses
 from lveg.errors import UsageError
 from lveg.evaluation.models import score_parser, score_tagger
 from lveg.families.estimate import hmm_weights, pcfg_weights
@@ -124,8 +124,9 @@ def train_parser(
         info["dev_fingerprint"] = trees_fingerprint(gold)
     prepared: list[Parses] | None = None
     if options.model == "gm":
+        coarse = replace(parser.coarse, is_exact=False)
         if gold:
-            prepared = coarse_parses(parser, gold, P_MIN[options.model], threads, report)
+            prepared = coarse_parses(coarse, gold, P_MIN[options.model], threads, report)
 
         def score(gm: Gm) -> dict[str, Any]:
             return score_parser(replace(parser, gm=gm), gold, threads=threads, report=report, prepared=prepared).summary
@@ -135,7 +136,7 @@ def train_parser(
             rest = {name: value for name, value in info["settings"].items() if name != "gm"}
             checkpoint = checkpoint.keyed(train=trees_fingerprint(trees), dev=info.get("dev_fingerprint"), rest=rest)
         learned = learn(
-            parser.coarse, binarisation, trees, settings, options.seed, threads, score if gold else None, report,
+            coarse, binarisation, trees, settings, options.seed, threads, score if gold else None, report,
             checkpoint,
         )  # fmt: skip
         parser = replace(parser, gm=learned)
@@ -147,12 +148,12 @@ def train_parser(
 
 
 def coarse_parses(
-    parser: Parser, gold: Sequence[Tree], p_min: float, threads: int = 1, report: Report = silent
+    coarse: CoarseParser, gold: Sequence[Tree], p_min: float, threads: int = 1, report: Report = silent
 ) -> list[Parses]:
     """What the coarse grammar leaves of each development sentence; learning changes nothing in it."""
     prepared: list[Parses] = []
     words = [[escape_word(word) for word in tree.words()] for tree in gold]
-    for parses in ordered_map(lambda sentence: parser.coarse.parses(sentence, p_min), words, threads):
+    for parses in ordered_map(lambda sentence: coarse.parses(sentence, p_min), words, threads):
         prepared.append(parses)
         report("progress", {"what": "development forests", "done": len(prepared), "total": len(gold)})
     return prepared
