@@ -34,7 +34,7 @@ MAX_WORDS = 400
 MAX_BYTES = 2 * 2**30
 """Sentences whose chart would be larger get a flat tree too."""
 
-_UNLIKELY = 0.2  # of the threshold: what the words around it make less likely than that is left out at once
+_UNLIKELY = 0.1  # of the threshold: what the words around it make less likely than that is left out at once
 _WIDER = 1e-4  # of the threshold, where it left no derivation
 _GLUE = 1e-9  # weight of what the grammar does not license
 
@@ -113,8 +113,9 @@ class CoarseParser:
             log_z, *columns = prune_likely(
                 self.rules, self.ahead, terminals, tags, spans, p_node, p_edge, least, room
             )  # fmt: skip
-            if len(columns[0]):
-                return log_z, build_forest(self.grammar, n, np.stack(columns))
+            forest = build_forest(self.grammar, n, np.stack(columns))
+            if not forest.is_empty:
+                return log_z, forest
         room = _room(chart_room(self.rules, n))
         log_z, *columns = prune_chart(self.rules, terminals, tags, spans, p_node, p_edge, room)
         return log_z, build_forest(self.grammar, n, np.stack(columns))

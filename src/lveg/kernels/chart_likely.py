@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from lveg.kernels.chart_ahead import Ahead, look_ahead
-from lveg.kernels.chart_inside import add_unaries, close_symbols, split_factors, word_scores
-from lveg.kernels.chart_outside import keep, keep_words, sort_kept, unary_outside
+from lveg.kernels.chart_inside import add_tag_rules, add_unaries, close_symbols, split_factors, word_scores
+from lveg.kernels.chart_outside import keep, keep_words, root_scores, sort_kept, unary_outside
 from lveg.kernels.chart_rules import CLOSED, NO_PHRASE, ChartRules
 from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
 
@@ -101,11 +101,11 @@ def likely_inside(
     left_row, is_part = rules.left_row, rules.is_part
     pair_ptr, pair_symbol = rules.pair_ptr, rules.pair_symbol
     made_ptr, made_lhs, made_weight = rules.made_ptr, rules.made_lhs, rules.made_weight
-    first_ptr, first_lhs, first_symbol, first_weight = (
-        rules.first_ptr, rules.first_lhs, rules.first_symbol, rules.first_weight,
+    first_ptr, first_lhs, first_right, first_weight = (
+        rules.first_ptr, rules.first_lhs, rules.first_right, rules.first_weight,
     )  # fmt: skip
-    last_ptr, last_lhs, last_symbol, last_weight = (
-        rules.last_ptr, rules.last_lhs, rules.last_symbol, rules.last_weight,
+    last_ptr, last_lhs, last_left, last_weight = (
+        rules.last_ptr, rules.last_lhs, rules.last_left, rules.last_weight,
     )  # fmt: skip
     child_ptr, child_lhs, child_weight = rules.child_ptr, rules.child_lhs, rules.child_weight
     factor = np.zeros(n + 1)
@@ -147,11 +147,13 @@ def likely_inside(
                                 cell[made_lhs[m]] += made_weight[m] * pair_inside[p]
                             pair_inside[p] = 0.0
                 add_tag_rules(
-                    first_ptr, first_lhs, first_symbol, first_weight, last_ptr, last_lhs, last_symbol,
-                    last_weight, n_symbols, tag_score, tops, scale, i, j, factor, cell,
+                    first_ptr, first_lhs, first_right, first_weight, last_ptr, last_lhs, last_left,
+                    last_weight, n_symbols, tag_score, tops, i, j, factor, cell,
                 )  # fmt: skip
                 close_symbols(is_part, spans[i, j], cell)
-                best = cell.max() if n_symbols > 0 else 0.0
+                top[:] = cell
+                add_unaries(child_ptr, child_lhs, child_weight, cell, 0, top)
+                best = top.max() if n_symbols > 0 else 0.0
                 if best <= 0.0:
                     continue
                 shift = exponent_of(best)
@@ -159,8 +161,7 @@ def likely_inside(
                 down = power_of_two(-shift)
                 for a in range(n_symbols):
                     cell[a] *= down
-                top[:] = cell
-                add_unaries(child_ptr, child_lhs, child_weight, cell, 0, top)
+                    top[a] *= down
             elif scale[i, j] == DEAD:
                 continue
             else:
@@ -188,41 +189,6 @@ def likely_inside(
 
 
 @kernel
-def add_tag_rules(
-    first_ptr: Any,
-    first_lhs: Any,
-    first_symbol: Any,
-    first_weight: Any,
-    last_ptr: Any,
-    last_lhs: Any,
-    last_symbol: Any,
-    last_weight: Any,
-    n_symbols: int,
-    tag_score: Any,
-    tops: Any,
-    scale: Any,
-    i: int,
-    j: int,
-    factor: Any,
-    cell: Any,
-) -> None:
-    """Add the binary rules with a tag at either end of the span."""
-    for tag in range(tag_score.shape[1]):
-        if tag_score[i, tag] > 0.0 and factor[i + 1] > 0.0:
-            score = tag_score[i, tag] * factor[i + 1]
-            for index in range(first_ptr[tag], first_ptr[tag + 1]):
-                c = first_symbol[index]
-                if c < n_symbols:
-                    cell[first_lhs[index]] += first_weight[index] * score * tops[i + 1, j, c]
-                elif j == i + 2:
-                    cell[first_lhs[index]] += first_weight[index] * score * tag_score[i + 1, c - n_symbols]
-        if tag_score[j - 1, tag] > 0.0 and factor[j - 1] > 0.0:
-            score = tag_score[j - 1, tag] * factor[j - 1]
-            for index in range(last_ptr[tag], last_ptr[tag + 1]):
-                cell[last_lhs[index]] += last_weight[index] * score * tops[i, j - 1, last_symbol[index]]
-
-
-@kernel
 def likely_outside(
     rules: ChartRules,
     terminals: Any,
@@ -239,19 +205,22 @@ def likely_outside(
     p_edge: float,
     kept: Any,
 ) -> tuple[float, int]:
-    """What `outside` gives, of the symbols that cells list."""
+    """What `outside` gives, of the symbols that are left.
+
+    What one rule at one split hands down is left out where it is below a hundredth of the thresholds.
+    """
     n, n_symbols = tag_score.shape[0], rules.n_nonterminals
     tiny = min(p_node, p_edge) * 1e-1
-    cut = 1e-1 * tiny
+    cut = tiny * 1e-1
     weight, rule_left, unary_ptr = rules.weight, rules.rule_left, rules.unary_ptr
     pair_symbol, left_symbol = rules.pair_symbol, rules.left_symbol
     inner_ptr, inner_pair, inner_weight = rules.inner_ptr, rules.inner_pair, rules.inner_weight
     made_ptr, made_lhs, made_weight, made_rule = rules.made_ptr, rules.made_lhs, rules.made_weight, rules.made_rule
-    first_ptr, first_lhs, first_symbol, first_weight, first_rule = (
-        rules.first_ptr, rules.first_lhs, rules.first_symbol, rules.first_weight, rules.first_rule,
+    first_ptr, first_lhs, first_right, first_weight, first_rule = (
+        rules.first_ptr, rules.first_lhs, rules.first_right, rules.first_weight, rules.first_rule,
     )  # fmt: skip
-    last_ptr, last_lhs, last_symbol, last_weight, last_rule = (
-        rules.last_ptr, rules.last_lhs, rules.last_symbol, rules.last_weight, rules.last_rule,
+    last_ptr, last_lhs, last_left, last_weight, last_rule = (
+        rules.last_ptr, rules.last_lhs, rules.last_left, rules.last_weight, rules.last_rule,
     )  # fmt: skip
     tag_outside = np.zeros(tag_score.shape)
     above = np.zeros(n_symbols)
@@ -267,30 +236,10 @@ def likely_outside(
             if scale[i, j] != DEAD:
                 for a in range(n_symbols):
                     outer[i, j, a] = 0.0
-    size = 0
-    z = 0.0
-    if scale[0, n] != DEAD:
-        for rule in range(rules.root_start, rules.lexical_start):
-            child = rules.rule_left[rule]
-            if child < n_symbols:
-                z += rules.weight[rule] * tops[0, n, child]
-            elif n == 1:
-                z += rules.weight[rule] * tag_score[0, child - n_symbols]
-    if z <= 0.0:
-        return -math.inf, 0
-    log_z = math.log(z) + scale[0, n] * math.log(2.0)
-    for rule in range(rules.lexical_start - 1, rules.root_start - 1, -1):
-        child = rules.rule_left[rule]
-        if child < n_symbols:
-            outer[0, n, child] = rules.weight[rule] / z
-            posterior = outer[0, n, child] * tops[0, n, child]
-        elif n == 1:
-            tag_outside[0, child - n_symbols] = rules.weight[rule] / z
-            posterior = tag_outside[0, child - n_symbols] * tag_score[0, child - n_symbols]
-        else:
-            continue
-        if posterior >= p_edge:
-            size = keep(kept, size, rule, 0, n, n)
+    log_z, size = root_scores(rules, tag_score, tops, scale, above, tag_outside, p_edge, kept)
+    if log_z == -math.inf:
+        return log_z, 0
+    outer[0, n] = above
 
     for width in range(n, 0, -1):
         for i in range(n - width, -1, -1):
@@ -316,8 +265,7 @@ def likely_outside(
                 factor[k] = 0.0
                 if scale[i, k] != DEAD and scale[k, j] != DEAD:
                     factor[k] = power_of_two(scale[i, k] + scale[k, j] - scale[i, j])
-            n_wanted = 0
-            most = 0.0
+            n_wanted, most = 0, 0.0
             for a in range(n_symbols):
                 if below[a] * bottom[i, j, a] < tiny:
                     below[a] = 0.0
@@ -334,35 +282,16 @@ def likely_outside(
                     pair_outside[p] += value
                     most = max(most, pair_outside[p])
             first = size
-            for k in range(i + 1, j):
-                if factor[k] == 0.0:
-                    continue
-                for index in range(row_begin[i, k], row_end[i, k]):
-                    b, score = rows[index], scores[index] * factor[k]
-                    if score * most < cut:
-                        continue
-                    total = 0.0
-                    p = first_pair[b]
-                    while p >= 0:
-                        c, at, p = pair_symbol[p], p, next_pair[p]
-                        if pair_outside[at] * score * tops[k, j, c] < cut:
-                            continue
-                        total += pair_outside[at] * tops[k, j, c]
-                        outer[k, j, c] += pair_outside[at] * score
-                        if pair_outside[at] * score * tops[k, j, c] >= p_edge:
-                            for m in range(made_ptr[at], made_ptr[at + 1]):
-                                a = made_lhs[m]
-                                if (
-                                    below[a] * made_weight[m] * score * tops[k, j, c] >= p_edge
-                                    and below[a] * bottom[i, j, a] >= p_node
-                                ):
-                                    size = keep(kept, size, made_rule[m], i, k, j)
-                    outer[i, k, left_symbol[b]] += total * factor[k]
+            size = hand_down(
+                made_ptr, made_lhs, made_weight, made_rule, pair_symbol, left_symbol, row_begin, row_end, rows, scores,
+                tops, bottom, outer, factor, below, pair_outside, first_pair, next_pair, most, cut, i, j,
+                p_node, p_edge, kept, size,
+            )  # fmt: skip
             for index in range(n_wanted):
                 pair_outside[wanted[index]] = 0.0
                 first_pair[pair_left[wanted[index]]] = -1
             size = tag_rules_outside(
-                first_ptr, first_lhs, first_symbol, first_weight, first_rule, last_ptr, last_lhs, last_symbol,
+                first_ptr, first_lhs, first_right, first_weight, first_rule, last_ptr, last_lhs, last_left,
                 last_weight, last_rule, n_symbols, tag_score, tops, bottom, outer, tag_outside, factor, below,
                 i, j, p_node, p_edge, kept, size,
             )  # fmt: skip
@@ -371,15 +300,75 @@ def likely_outside(
 
 
 @kernel
+def hand_down(
+    made_ptr: Any,
+    made_lhs: Any,
+    made_weight: Any,
+    made_rule: Any,
+    pair_symbol: Any,
+    left_symbol: Any,
+    row_begin: Any,
+    row_end: Any,
+    rows: Any,
+    scores: Any,
+    tops: Any,
+    bottom: Any,
+    outer: Any,
+    factor: Any,
+    below: Any,
+    pair_outside: Any,
+    first_pair: Any,
+    next_pair: Any,
+    most: float,
+    cut: float,
+    i: int,
+    j: int,
+    p_node: float,
+    p_edge: float,
+    kept: Any,
+    size: int,
+) -> int:
+    """Hand the outside scores of pairs of nonterminals over (i, j) to their children, and keep rules of p_edge.
+
+    The pairs of left row b are a chain, from first_pair[b] to the next_pair of each; `most` is the largest outside
+    score of any. No score in `tops` is above 1, and what comes to less than `cut` is left out.
+    """
+    for k in range(i + 1, j):
+        if factor[k] == 0.0:
+            continue
+        for index in range(row_begin[i, k], row_end[i, k]):
+            b, score = rows[index], scores[index] * factor[k]
+            if score * most < cut:
+                continue
+            total = 0.0
+            following = first_pair[b]
+            while following >= 0:
+                p, following = following, next_pair[following]
+                c = pair_symbol[p]
+                product = score * tops[k, j, c]
+                if pair_outside[p] * product < cut:
+                    continue
+                total += pair_outside[p] * tops[k, j, c]
+                outer[k, j, c] += pair_outside[p] * score
+                if pair_outside[p] * product >= p_edge:
+                    for m in range(made_ptr[p], made_ptr[p + 1]):
+                        a = made_lhs[m]
+                        if below[a] * made_weight[m] * product >= p_edge and below[a] * bottom[i, j, a] >= p_node:
+                            size = keep(kept, size, made_rule[m], i, k, j)
+            outer[i, k, left_symbol[b]] += total * factor[k]
+    return size
+
+
+@kernel
 def tag_rules_outside(
     first_ptr: Any,
     first_lhs: Any,
-    first_symbol: Any,
+    first_right: Any,
     first_weight: Any,
     first_rule: Any,
     last_ptr: Any,
     last_lhs: Any,
-    last_symbol: Any,
+    last_left: Any,
     last_weight: Any,
     last_rule: Any,
     n_symbols: int,
@@ -402,7 +391,7 @@ def tag_rules_outside(
         if tag_score[i, tag] > 0.0 and factor[i + 1] > 0.0:
             score = tag_score[i, tag]
             for index in range(first_ptr[tag], first_ptr[tag + 1]):
-                a, c = first_lhs[index], first_symbol[index]
+                a, c = first_lhs[index], first_right[index]
                 if below[a] <= 0.0 or (c >= n_symbols and j != i + 2):
                     continue
                 value = below[a] * first_weight[index] * factor[i + 1]
@@ -418,7 +407,7 @@ def tag_rules_outside(
         if tag_score[j - 1, tag] > 0.0 and factor[j - 1] > 0.0:
             score = tag_score[j - 1, tag]
             for index in range(last_ptr[tag], last_ptr[tag + 1]):
-                a, b = last_lhs[index], last_symbol[index]
+                a, b = last_lhs[index], last_left[index]
                 if below[a] <= 0.0:
                     continue
                 value = below[a] * last_weight[index] * factor[j - 1]
