@@ -3,8 +3,8 @@
     python benchmarks/bench_gm.py [TREEBANK]
 
 Claims: 15 epochs on wsj-sample within 4 CPU minutes; parsing wsj-sample at 100 sentences a CPU second or better, and
-cess-es at 20. The original (Java, 2018; K = 4, d = 3, sentences of up to 20 words) needs 2.2 s a sentence and epoch with
-its published pruning, and 0.21 s at its strongest.
+cess-es at 20. The original (Java, 2018; K = 4, d = 3, sentences of up to 20 words) needs 2.2 s a sentence and epoch
+with its published pruning, and 0.21 s at its strongest.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ def model_of(parser: Parser, components: int = 4, dim: int = 3, covariance: str 
 
 def pack(parser: Parser, trees: list[Tree], p_min: float) -> list[np.ndarray]:
     """The example of each tree."""
-    coarse = replace(parser.coarse, is_exact=False)
-    forests = (coarse.training_forest(tree, parser.binarisation, p_min) for tree in trees)
+    forests = (parser.coarse.training_forest(tree, parser.binarisation, p_min) for tree in trees)
     return [np.concatenate([plan(forest), plan(gold)]) for forest, gold in forests]
 
 

@@ -21,7 +21,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 from common import treebank
 
-from lveg.chart.coarse import CoarseParser
 from lveg.evaluation.models import score_parser
 from lveg.families.gm import Gm
 from lveg.learning.descent import Descent
@@ -47,24 +46,19 @@ def parser_of(name: str) -> Parser:
     return train_parser([treebank(name, "train")])
 
 
-def coarse_of(name: str) -> CoarseParser:
-    """What builds forests, as in training."""
-    return replace(parser_of(name).coarse, is_exact=False)
-
-
 @cache
 def development(name: str) -> tuple[Any, Any]:
     """(gold trees, what the treebank grammar leaves of their sentences)."""
     gold = read_gold_trees([treebank(name, "dev")], Cleaning(collapse_unaries=False))
-    return gold, coarse_parses(coarse_of(name), gold, P_MIN["gm"])
+    return gold, coarse_parses(replace(parser_of(name).coarse, is_exact=False), gold, P_MIN["gm"])
 
 
 @cache
 def examples_of(name: str, p_min: float, max_length: int, k_best: int) -> Examples:
     """The training forests."""
     trees = [t for t in read_gold_trees([treebank(name, "train")], Cleaning()) if len(t.words()) <= max_length]
-    options = GmOptions(p_min=p_min, k_best=k_best)
-    return prepare(coarse_of(name), parser_of(name).binarisation, trees, options, threads=1)
+    parser, options = parser_of(name), GmOptions(p_min=p_min, k_best=k_best)
+    return prepare(parser.coarse, parser.binarisation, trees, options, threads=1)
 
 
 def options_of(setting: str) -> GmOptions:
@@ -95,7 +89,7 @@ def run(name: str, setting: str, seed: int) -> None:
         return summary
 
     begun = time.process_time()
-    learn_from(coarse_of(name), examples, options, seed, 1, score)
+    learn_from(parser.coarse, examples, options, seed, 1, score)
     seconds = time.process_time() - begun
     last = sum(scores[-3:]) / len(scores[-3:])
     print(

@@ -153,18 +153,19 @@ def estimates(ahead: Ahead, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 def test_looking_ahead_sums_over_tag_sequences() -> None:
     dice = np.random.default_rng(6)
     for n in (1, 2, 4):
-        ahead = Ahead(dice.random((4, 4)), dice.random((4, 5)), dice.random((4, 5)))
+        follows = dice.random((4, 4))
+        ahead = Ahead(follows, np.ascontiguousarray(follows.T), dice.random((4, 5)), dice.random((4, 5)))
         scores = dice.random((n, 3)) * (dice.random((n, 3)) < 0.8) + 1e-3
         scale = np.zeros((n + 1, n + 1), np.int64)
         scale[np.arange(n), np.arange(n) + 1] = dice.integers(-9, 9, n)
         real = scores * 2.0 ** scale[np.arange(n), np.arange(n) + 1][:, None]
         before, after, whole = estimates(ahead, real)
-        for backward, follows, table, expected in (
+        for backward, steps, table, expected in (
             (False, ahead.follows, ahead.begins, before),
-            (True, np.ascontiguousarray(ahead.follows.T), ahead.ends, after),
+            (True, ahead.precedes, ahead.ends, after),
         ):
             found, powers = np.zeros((n + 1, 5)), np.zeros(n + 1, np.int64)
-            z = look_ahead(follows, table, scores, scale, backward, found, powers)
+            z = look_ahead(steps, table, scores, scale, backward, found, powers)
             np.testing.assert_allclose(found * 2.0 ** powers[:, None], expected, rtol=1e-12)
             assert math.isclose(z * 2.0 ** powers[0 if backward else n], whole, rel_tol=1e-12)
 

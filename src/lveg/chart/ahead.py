@@ -43,8 +43,10 @@ def tag_surroundings(grammar: Grammar, weight: Floats) -> Ahead:
     before, after = surrounding(left, pairs.T @ last), surrounding(right, pairs @ first)
     follows = np.block([[last.T @ pairs @ first, last.T @ roots], [roots.T @ first, np.zeros((1, 1))]])
     tokens = np.maximum(follows.sum(axis=1, keepdims=True), 1e-300)
+    follows = follows / tokens
     return Ahead(
-        follows=follows / tokens,
+        follows=follows,
+        precedes=np.ascontiguousarray(follows.T),
         begins=np.ascontiguousarray((used[:n] * before).T / tokens),
         ends=np.ascontiguousarray(after.T),
     )

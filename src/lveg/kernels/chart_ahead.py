@@ -12,11 +12,12 @@ from lveg.kernels.jit import exponent_of, kernel, power_of_two
 class Ahead(NamedTuple):
     """A Markov chain of the T tags, and how symbols stand in it; tag number T is the end of the sentence on both sides.
 
-    follows[t, u]: P(tag u comes next | tag t). begins[t, A]: how many symbols A, on average, begin after tag t.
-    ends[u, A]: P(tag u comes next | A ends).
+    follows[t, u]: P(tag u comes next | tag t); precedes is its transpose. begins[t, A]: how many symbols A, on average,
+    begin after tag t. ends[u, A]: P(tag u comes next | A ends).
     """
 
     follows: Any
+    precedes: Any
     begins: Any
     ends: Any
 
@@ -27,9 +28,9 @@ def look_ahead(
 ) -> float:
     """Fill found (n + 1, N) and its powers of two: a row for each place between words, from the words on one side.
 
-    Forward, with `follows` and `begins`, found[i, A] is P(the words before i, A begins at i). Backward, with the
-    transpose of `follows` and with `ends`, found[j, A] is P(the words from j on | A ends at j). The result is P(all
-    words) by the chain, over the power of two of the last row.
+    Forward, with `follows` and `begins`, found[i, A] is P(the words before i, A begins at i). Backward, with
+    `precedes` and `ends`, found[j, A] is P(the words from j on | A ends at j). The result is P(all words) by the
+    chain, over the power of two of the last row.
     """
     n, n_tags = tag_score.shape
     now, then = np.zeros(n_tags + 1), np.zeros(n_tags + 1)

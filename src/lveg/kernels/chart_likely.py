@@ -52,7 +52,7 @@ def prune_likely(
     word_scores(rules, terminals, given_tags, tag_score, scale)
     before, after = np.zeros((n + 1, n_symbols)), np.zeros((n + 1, n_symbols))
     before_scale, after_scale = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    look_ahead(ahead.follows.T.copy(), ahead.ends, tag_score, scale, True, after, after_scale)
+    look_ahead(ahead.precedes, ahead.ends, tag_score, scale, True, after, after_scale)
     z = look_ahead(ahead.follows, ahead.begins, tag_score, scale, False, before, before_scale)
     if z <= 0.0:
         nothing = np.empty(0, np.int32)

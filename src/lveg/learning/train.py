@@ -124,9 +124,8 @@ def train_parser(
         info["dev_fingerprint"] = trees_fingerprint(gold)
     prepared: list[Parses] | None = None
     if options.model == "gm":
-        coarse = replace(parser.coarse, is_exact=False)
         if gold:
-            prepared = coarse_parses(coarse, gold, P_MIN[options.model], threads, report)
+            prepared = coarse_parses(replace(parser.coarse, is_exact=False), gold, P_MIN["gm"], threads, report)
 
         def score(gm: Gm) -> dict[str, Any]:
             return score_parser(replace(parser, gm=gm), gold, threads=threads, report=report, prepared=prepared).summary
@@ -136,7 +135,7 @@ def train_parser(
             rest = {name: value for name, value in info["settings"].items() if name != "gm"}
             checkpoint = checkpoint.keyed(train=trees_fingerprint(trees), dev=info.get("dev_fingerprint"), rest=rest)
         learned = learn(
-            coarse, binarisation, trees, settings, options.seed, threads, score if gold else None, report,
+            parser.coarse, binarisation, trees, settings, options.seed, threads, score if gold else None, report,
             checkpoint,
         )  # fmt: skip
         parser = replace(parser, gm=learned)
