@@ -132,8 +132,8 @@ class Parser:
 
     @cached_property
     def coarse(self) -> CoarseParser:
-        """The builder of forests."""
-        return CoarseParser(self.grammar, self.weight)
+        """The builder of forests; exact where its probabilities are the answer."""
+        return CoarseParser(self.grammar, self.weight, is_exact=self.gm is None)
 
     @cached_property
     def family(self) -> Pcfg | Gm:

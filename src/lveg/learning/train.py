@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from lveg._version import __version__
-from lveg.chart.coarse import Parses
+from lveg.chart.coarse import CoarseParser, Parses
 from lveg.errors import UsageError
 from lveg.evaluation.models import score_parser, score_tagger
 from lveg.families.estimate import hmm_weights, pcfg_weights
@@ -127,7 +127,7 @@ def train_parser(
     prepared: list[Parses] | None = None
     if options.model == "gm":
         if gold:
-            prepared = coarse_parses(parser, gold, P_MIN[options.model], threads, report)
+            prepared = coarse_parses(replace(parser.coarse, is_exact=False), gold, P_MIN["gm"], threads, report)
 
         def score(gm: Gm) -> dict[str, Any]:
             return score_parser(replace(parser, gm=gm), gold, threads=threads, report=report, prepared=prepared).summary
@@ -149,12 +149,12 @@ def train_parser(
 
 
 def coarse_parses(
-    parser: Parser, gold: Sequence[Tree], p_min: float, threads: int = 1, report: Report = silent
+    coarse: CoarseParser, gold: Sequence[Tree], p_min: float, threads: int = 1, report: Report = silent
 ) -> list[Parses]:
     """What the coarse grammar leaves of each development sentence; learning changes nothing in it."""
     prepared: list[Parses] = []
     words = [[escape_word(word) for word in tree.words()] for tree in gold]
-    for parses in ordered_map(lambda sentence: parser.coarse.parses(sentence, p_min), words, threads):
+    for parses in ordered_map(lambda sentence: coarse.parses(sentence, p_min), words, threads):
         prepared.append(parses)
         report("progress", {"what": "development forests", "done": len(prepared), "total": len(gold)})
     return prepared
