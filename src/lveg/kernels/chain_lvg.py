@@ -71,25 +71,34 @@ def sentence(
 
 @kernel
 def forward(n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: Any, scale: Any) -> float:
-    """log Z; fills inside, (entries of the lattice × N), with what leads up to each subtype  [math: tag-inside]."""
-    start, transition, end, emission = weight.start, weight.transition, weight.end, weight.emission
-    width = end.shape[1]
+    """log Z; fills inside, (entries of the lattice × N), with what leads up to each subtype  [math: tag-inside].
+
+    The tags of a word are as many runs of N weights in memory, or a single long one where it may have every tag.
+    """
+    start, end, emission = weight.start, weight.end, weight.emission
+    transition = weight.transition.ravel()
+    tags, width = end.shape
     total = 0
     for i in range(1, n + 1):
-        for y in range(begin[i], begin[i + 1]):
-            u, to = tag[y], y * width
-            if i == 1:
+        first, here = begin[i], begin[i + 1] - begin[i]
+        if i == 1:
+            for y in range(first, first + here):
                 for s in range(width):
-                    inside[to + s] = start[u, s]
-            for x in range(begin[i - 1] if i > 1 else begin[i], begin[i]):
-                t, of = tag[x], x * width
-                for r in range(width):
-                    value = inside[of + r]
-                    for s in range(width):
-                        inside[to + s] += value * transition[t, r, u, s]
+                    inside[y * width + s] = start[tag[y], s]
+        is_whole = here == tags
+        runs, length = (1, tags * width) if is_whole else (here, width)
+        for x in range(begin[i - 1] if i > 1 else first, first):
+            for r in range(width):
+                value = inside[x * width + r]
+                row = (tag[x] * width + r) * tags * width
+                for y in range(first, first + runs):
+                    column, to = row + (0 if is_whole else tag[y] * width), y * width
+                    for s in range(length):
+                        inside[to + s] += value * transition[column + s]
+        for y in range(first, first + here):
             for s in range(width):
-                inside[to + s] *= emission[rule[y], s]
-        scale[i] = rescale(inside, begin[i] * width, begin[i + 1] * width)
+                inside[y * width + s] *= emission[rule[y], s]
+        scale[i] = rescale(inside, first * width, (first + here) * width)
         total += scale[i]
     z = 0.0
     for y in range(begin[n], begin[n + 1]):
@@ -104,9 +113,10 @@ def backward(
     share: Any, first_tag: int, pair: Any, first_pair: int,
 ) -> None:  # fmt: skip
     """Posteriors and expected uses, from the last word to the first  [math: tag-outside]."""
-    transition, end, emission = weight.transition, weight.end, weight.emission
-    use_start, use_transition, use_end, use_emission = use.start, use.transition, use.end, use.emission
-    width = end.shape[1]
+    end, emission = weight.end, weight.emission
+    use_start, use_end, use_emission = use.start, use.end, use.emission
+    transition, use_transition = weight.transition.ravel(), use.transition.ravel()
+    tags, width = end.shape
     outside = np.zeros(inside.shape[0])  # times the position's scale over Z: inside × outside is a posterior
     z, link = 0.0, first_pair
     for i in range(1, n):
@@ -121,34 +131,39 @@ def backward(
                 use_end[tag[y], s] += sign * inside[y * width + s] * outside[y * width + s]
     for i in range(n, 0, -1):
         factor = power_of_two(-scale[i])
-        here = begin[i + 1] - begin[i]
-        link -= (begin[i] - begin[i - 1]) * here if i > 1 else 0
-        for y in range(begin[i], begin[i + 1]):
-            u, to = tag[y], y * width
+        first, here = begin[i], begin[i + 1] - begin[i]
+        for y in range(first, first + here):
             total = 0.0
-            for s in range(width):
-                posterior = inside[to + s] * outside[to + s]
+            for s in range(y * width, (y + 1) * width):
+                posterior = inside[s] * outside[s]
                 total += posterior
                 if sign != 0.0:
-                    use_emission[rule[y], s] += sign * posterior
+                    use_emission[rule[y], s - y * width] += sign * posterior
                     if i == 1:
-                        use_start[u, s] += sign * posterior
-                outside[to + s] *= emission[rule[y], s] * factor
+                        use_start[tag[y], s - y * width] += sign * posterior
+                outside[s] *= emission[rule[y], s - y * width] * factor
             if share.shape[0] > 0:
                 share[first_tag + y - 1] = total
-            for x in range(begin[i - 1] if i > 1 else begin[i], begin[i]):
-                t, of = tag[x], x * width
-                both = 0.0
-                for r in range(width):
-                    value = 0.0
-                    for s in range(width):
-                        value += transition[t, r, u, s] * outside[to + s]
-                    outside[of + r] += value
-                    both += inside[of + r] * value
-                if pair.shape[0] > 0:
-                    pair[link + (x - begin[i - 1]) * here + y - begin[i]] = both
-                if sign != 0.0:
-                    for r in range(width):
-                        value = sign * inside[of + r]
-                        for s in range(width):
-                            use_transition[t, r, u, s] += value * transition[t, r, u, s] * outside[to + s]
+        if i == 1:
+            break
+        link -= (first - begin[i - 1]) * here
+        is_whole = here == tags and pair.shape[0] == 0
+        runs, length = (1, tags * width) if is_whole else (here, width)
+        for x in range(begin[i - 1], first):
+            place = link + (x - begin[i - 1]) * here - first
+            for r in range(width):
+                value, total = inside[x * width + r], 0.0
+                row = (tag[x] * width + r) * tags * width
+                for y in range(first, first + runs):
+                    column, of = row + (0 if is_whole else tag[y] * width), y * width
+                    part = 0.0
+                    for s in range(length):
+                        part += transition[column + s] * outside[of + s]
+                    total += part
+                    if pair.shape[0] > 0:
+                        pair[place + y] += value * part
+                    if sign != 0.0:
+                        part = sign * value
+                        for s in range(length):
+                            use_transition[column + s] += part * transition[column + s] * outside[of + s]
+                outside[x * width + r] = total
