@@ -6,7 +6,7 @@ One subtype a symbol is the PCFG.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,17 +33,38 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Shape:
-    """How many subtypes each symbol has, and where the weights of each rule are.
+    """How many subtypes each symbol has, and so where the weights of each rule are.
 
-    Subtypes of all symbols are numbered through: those of a symbol begin at first[symbol].
+    lhs, left, right: the symbols of each rule, NONE for ROOT and for what is no symbol. Subtypes of all symbols are
+    numbered through: those of a symbol begin at first[symbol].
     """
 
     subtypes: Ints
-    first: Places
-    blocks: Blocks
+    lhs: Ints
+    left: Ints
+    right: Ints
     n_binary: int
     root_start: int
     lexical_start: int
+
+    def __post_init__(self) -> None:
+        if (self.subtypes < 1).any():
+            raise GrammarError("every symbol needs at least one subtype")
+
+    @cached_property
+    def first(self) -> Places:
+        """The first subtype of each symbol, and after them the number of all."""
+        return np.concatenate([[0], np.cumsum(self.subtypes, dtype=np.int64)])
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Where the weights of each rule are."""
+        slots = (self.lhs, self.left, self.right)
+        sizes = [np.where(slot >= 0, self.subtypes[slot], 1).astype(np.int64) for slot in slots]
+        places = [np.where(slot >= 0, self.first[slot], -1) for slot in slots]
+        places[0][self.lhs < 0] = self.n_subtypes
+        ptr = np.concatenate([[0], np.cumsum(sizes[0] * sizes[1] * sizes[2])])
+        return Blocks(ptr, *places, *sizes)
 
     @property
     def size(self) -> int:
@@ -55,28 +76,37 @@ class Shape:
         """The number of subtypes of all symbols."""
         return int(self.first[-1])
 
-    def sum_by_symbol(self, values: Floats) -> Floats:
-        """The sum over each symbol's subtypes, given to each of them; (n_subtypes,) in and out."""
-        sums: Floats = np.repeat(np.add.reduceat(values, self.first[:-1]), self.subtypes)
-        return sums
+    @cached_property
+    def is_tag(self) -> npt.NDArray[np.bool_]:
+        """Whether each subtype is of a tag; for ROOT too, which is none."""
+        tags = np.zeros(len(self.subtypes), dtype=bool)
+        tags[self.lhs[self.lexical_start :]] = True
+        return np.append(np.repeat(tags, self.subtypes), False)
+
+    def with_subtypes(self, subtypes: Ints) -> Shape:
+        """The same rules with other numbers of subtypes."""
+        return replace(self, subtypes=np.ascontiguousarray(subtypes, np.int32))
+
+    def mean_of_symbol(self, values: Floats) -> Floats:
+        """The mean over each symbol's subtypes, given to each of them; (n_subtypes,) in and out."""
+        means: Floats = np.repeat(np.add.reduceat(values, self.first[:-1]) / self.subtypes, self.subtypes)
+        return means
 
 
 def shape_of(grammar: Grammar, subtypes: Ints) -> Shape:
     """The shape of a grammar whose symbols have these numbers of subtypes."""
-    if subtypes.shape != (len(grammar.symbols),) or (subtypes < 1).any():
-        raise GrammarError("every symbol needs a number of subtypes, of at least one")
-    first = np.concatenate([[0], np.cumsum(subtypes, dtype=np.int64)])
+    if subtypes.shape != (len(grammar.symbols),):
+        raise GrammarError(f"there are {len(subtypes)} numbers of subtypes for {len(grammar.symbols)} symbols")
     is_word = np.arange(grammar.n_rules) >= grammar.lexical_start
-    slots = [grammar.rule_lhs, np.where(is_word, NONE, grammar.rule_left), grammar.rule_right]
-    sizes = [np.where(slot >= 0, subtypes[slot], 1).astype(np.int64) for slot in slots]
-    places = [np.where(slot >= 0, first[slot], -1) for slot in slots]
-    places[0][places[0] < 0] = first[-1]  # ROOT
-    ptr = np.concatenate([[0], np.cumsum(sizes[0] * sizes[1] * sizes[2])])
-    blocks = Blocks(ptr, *places, *sizes)
     return Shape(
-        np.ascontiguousarray(subtypes, np.int32), first, blocks, grammar.n_binary, grammar.root_start,
+        np.ascontiguousarray(subtypes, np.int32),
+        grammar.rule_lhs,
+        np.where(is_word, np.int32(NONE), grammar.rule_left),
+        grammar.rule_right,
+        grammar.n_binary,
+        grammar.root_start,
         grammar.lexical_start,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -146,7 +176,7 @@ class Lvg:
         """The log weight of the derivation with these edges, its subtypes summed out."""
         return self.log_z(build_forest(grammar, forest.n_words, anchored_rules(forest, edges), may_stay=False))
 
-    def project(self, grammar: Grammar, group: Ints, usage: Floats) -> Lvg:
+    def project(self, group: Ints, usage: Floats) -> Lvg:
         """The grammar whose subtypes are groups of subtypes, each a mixture of them by how often they are used.
 
         group: the number of each subtype's group within its symbol. What a subtype may do sums to one after it if it
@@ -154,7 +184,7 @@ class Lvg:
         """
         old = self.shape
         counts = np.maximum.reduceat(group, old.first[:-1]) + 1
-        new = shape_of(grammar, counts.astype(np.int32))
+        new = old.with_subtypes(counts)
         place = np.repeat(new.first[:-1], old.subtypes) + group
         usage = np.maximum(usage, 1e-30)
         share = np.append(usage / np.bincount(place, weights=usage)[place], 1.0)
@@ -170,8 +200,7 @@ class Lvg:
         shape = self.shape
         stay = np.zeros(shape.n_subtypes + 1)
         sum_rows(shape.blocks, 0, shape.n_binary, self.weight, stay)
-        tags = shape.blocks.lhs[shape.lexical_start :]
-        stay[np.arange(len(stay)) >= tags.min(initial=len(stay))] = 1.0
+        stay[shape.is_tag] = 1.0
         return stay
 
 
@@ -213,11 +242,8 @@ def from_counts(shape: Shape, counts: Floats, rules: float = 0.0, words: float =
     plain = np.where(branching > 0.0, np.maximum(branching - below, 0.0) + prior, 0.0)
     stay = plain * _inverse(with_unary + plain)
     step = (1.0 - stay) * _inverse(with_unary)
-    tags = blocks.lhs[lexical:]
-    stay[np.arange(len(stay)) >= tags.min(initial=len(stay))] = 1.0
-    stay[:-1] = (1.0 - rules) * stay[:-1] + rules * shape.sum_by_symbol(stay[:-1]) / np.repeat(
-        shape.subtypes, shape.subtypes
-    )
+    stay[shape.is_tag] = 1.0
+    stay[:-1] = (1.0 - rules) * stay[:-1] + rules * shape.mean_of_symbol(stay[:-1])
 
     weight = counts.copy()
     for begin, end, factor, share in (
