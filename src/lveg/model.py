@@ -14,7 +14,9 @@ from lveg.decoding.derivations import best_derivations, decode, sample_derivatio
 from lveg.decoding.marginals import Span, constituents, tag_posteriors
 from lveg.errors import GrammarError, UsageError
 from lveg.families.gm import Gm
+from lveg.families.lvg import Lvg
 from lveg.families.pcfg import Pcfg
+from lveg.families.split_lvg import SplitLvg
 from lveg.families.tag_lvg import TagLvg
 from lveg.families.tags import TagFamily, pack
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints
@@ -23,7 +25,7 @@ from lveg.grammar.grammar import Floats, Grammar
 from lveg.grammar.symbols import PHRASE
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
-P_MIN = {"pcfg": 1e-5, "gm": 3e-5}
+P_MIN = {"pcfg": 1e-5, "gm": 3e-5, "lvg": 3e-5, "split-merge": 3e-5}
 """Default posterior threshold for nodes and edges of the forest that is parsed, by family (docs/decisions/0006)."""
 
 
@@ -74,8 +76,9 @@ class Tagging:
 class Parser:
     """A constituency parser: a treebank grammar, which prunes, and where there is one a finer grammar, which decides.
 
-    weight: the treebank grammar's rule probabilities. gm: a Gaussian mixture grammar over the same rules.
-    info: what the model file tells about its making: settings, scores, version, data fingerprint.
+    weight: the treebank grammar's rule probabilities. gm, lvg: at most one of a Gaussian mixture grammar and a grammar
+    with discrete subtypes, over the same rules. info: what the model file tells about its making: settings, scores,
+    version, data fingerprint.
     """
 
     grammar: Grammar
@@ -84,13 +87,21 @@ class Parser:
     binarisation: Binarisation
     info: dict[str, Any]
     gm: Gm | None = None
+    lvg: Lvg | SplitLvg | None = None
 
     kind = "parser"
 
     @property
     def family_name(self) -> str:
         """What `--model` called it."""
+        if self.lvg is not None:
+            return "split-merge" if isinstance(self.lvg, SplitLvg) else "lvg"
         return "pcfg" if self.gm is None else "gm"
+
+    @property
+    def latent(self) -> Gm | Lvg | SplitLvg | None:
+        """The grammar with latent subtypes, where there is one."""
+        return self.gm or self.lvg
 
     @property
     def p_min(self) -> float:
@@ -103,9 +114,9 @@ class Parser:
         return CoarseParser(self.grammar, self.weight)
 
     @cached_property
-    def family(self) -> Pcfg | Gm:
+    def family(self) -> Pcfg | Gm | Lvg | SplitLvg:
         """What weighs the derivations of a forest."""
-        return Pcfg(self.weight) if self.gm is None else self.gm
+        return self.latent or Pcfg(self.weight)
 
     def parse(
         self,
@@ -141,8 +152,11 @@ class Parser:
             return Parse(list(words), [Candidate(tree, -np.inf, None)], None, parses.fallback)
         family = parses.coarse if parses.fallback == "glue" else self.family
         posterior = family.posterior(forest)
+        if not np.isfinite(posterior.log_z):  # subtypes that were learned without smoothing may fit nowhere
+            family = parses.coarse
+            posterior = family.posterior(forest)
         # The treebank grammar's own Z is known before pruning; of others it is that of the forest.
-        log_sentence = parses.log_z if self.gm is None else None
+        log_sentence = parses.log_z if self.latent is None else None
         log_z = posterior.log_z if log_sentence is None else log_sentence
         trees = [
             Candidate(
@@ -163,7 +177,7 @@ class Parser:
             forest, gold = self.coarse.training_forest(cleaned, self.binarisation, p_min)
         except GrammarError:
             return -np.inf
-        if self.gm is None:  # the sum over all trees is known, not only that over the pruned forest
+        if self.latent is None:  # the sum over all trees is known, not only that over the pruned forest
             return self.family.log_z(gold) - self.coarse.prune(cleaned.words(), p_min, p_min)[0]
         return self.family.log_z(gold) - self.family.log_z(forest)
 
@@ -173,8 +187,8 @@ class Parser:
         parses = self.coarse.parses(words, self.p_min if p_min is None else p_min)
         if parses.forest is None:
             return [self._flat_tree(words, NO_CONSTRAINTS)] * count
-        if self.gm is not None and parses.fallback != "glue":
-            drawn = self.gm.samples(parses.forest, count, seed)
+        if self.latent is not None and parses.fallback != "glue":
+            drawn = self.latent.samples(parses.forest, count, seed)
         else:
             drawn = sample_derivations(parses.forest, parses.coarse.posterior(parses.forest), count, seed)
         return [tree_of(parses.grammar, parses.forest, edges, words) for edges in drawn]

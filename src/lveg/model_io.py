@@ -12,6 +12,8 @@ from lveg._version import __version__
 from lveg.container import FORMAT, digest_of, pack, read_whole, unpack, write_whole
 from lveg.errors import GrammarError, ModelError
 from lveg.families.gm import Gm, columns_of
+from lveg.families.lvg import Lvg, shape_of
+from lveg.families.split_lvg import SplitLvg
 from lveg.families.tag_gm import TagGm
 from lveg.families.tag_lvg import TagLvg
 from lveg.families.tags import TagFamily, tag_table
@@ -39,6 +41,10 @@ _GM_TENSORS = {
 }
 """Type and number of axes of each array; those of a Gaussian mixture grammar have the prefix `gm.`."""
 
+_LVG = "lvg."
+_LVG_TENSORS = {"subtypes": (np.int32, 1), "weight": (np.float64, 1)}
+_SPLIT_TENSORS = _LVG_TENSORS | {"groups": (np.int32, 2), "usage": (np.float64, 1)}
+"""Those of a grammar with discrete subtypes, and of one that was split and merged, have the prefix `lvg.`."""
 
 _LATENT = "latent"
 _LATENT_TENSORS = {_LATENT: (np.float64, 1)}
@@ -121,9 +127,18 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
     }
     if isinstance(model, Parser) and model.gm is not None:
         tensors |= {_GM + name: np.ascontiguousarray(getattr(model.gm, name)) for name in _GM_TENSORS}
+    if isinstance(model, Parser) and model.lvg is not None:
+        tensors |= {_LVG + name: np.ascontiguousarray(array) for name, array in _lvg_arrays(model.lvg).items()}
     if isinstance(model, Tagger) and model.latent is not None:
         tensors[_LATENT] = np.ascontiguousarray(model.latent.value)
     return msgspec.json.encode(header, order="deterministic").decode(), tensors
+
+
+def _lvg_arrays(lvg: Lvg | SplitLvg) -> dict[str, Any]:
+    """The arrays of a grammar with discrete subtypes, by name."""
+    if isinstance(lvg, SplitLvg):
+        return _lvg_arrays(lvg.finest) | {"groups": lvg.groups, "usage": lvg.usage}
+    return {"subtypes": lvg.shape.subtypes, "weight": lvg.weight}
 
 
 def _latent_shape(family: TagFamily | None) -> _Latent | None:
@@ -146,8 +161,11 @@ def load_model(path: str) -> Model:
 def _decode(data: bytes) -> Model:
     text, tensors = unpack(data)
     form = {name: (array.dtype.type, array.ndim) for name, array in tensors.items()}
-    of_parser = {_GM + name: kind for name, kind in _GM_TENSORS.items()}
-    if form not in (_TENSORS, _TENSORS | of_parser, _TENSORS | _LATENT_TENSORS):
+    finer = [{}, _LATENT_TENSORS] + [
+        {prefix + name: kind for name, kind in kinds.items()}
+        for prefix, kinds in ((_GM, _GM_TENSORS), (_LVG, _LVG_TENSORS), (_LVG, _SPLIT_TENSORS))
+    ]
+    if form not in [_TENSORS | kinds for kinds in finer]:
         raise ModelError("is damaged: its arrays are not those of a model")
     try:
         header = msgspec.json.decode(text, type=_Header)
@@ -181,16 +199,17 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
     made = (header.kind, header.family)
     if header.kind == "parser" and (header.latent is not None or _LATENT in tensors):
         raise ModelError("is damaged: a parser has the parts of a tagger")
-    if header.kind == "tagger" and _GM + "ptr" in tensors:
+    if header.kind == "tagger" and (_GM + "ptr" in tensors or _LVG + "weight" in tensors):
         raise ModelError("is damaged: a tagger has the parts of a parser")
-    if (
-        made in (("parser", "pcfg"), ("parser", "gm"))
-        and header.cleaning is not None
-        and header.binarisation is not None
-    ):
+    parsers = ("pcfg", "gm", "lvg", "split-merge")
+    if made in [("parser", name) for name in parsers] and header.cleaning and header.binarisation:
         _check_pattern(header.cleaning.empty_elements)
         gm = _gm(grammar, tensors) if header.family == "gm" else None
-        return Parser(grammar, weight, header.cleaning, header.binarisation, header.info, gm)
+        lvg = _lvg(grammar, tensors) if header.family in ("lvg", "split-merge") else None
+        parser = Parser(grammar, weight, header.cleaning, header.binarisation, header.info, gm, lvg)
+        if parser.family_name != header.family:
+            raise ModelError(f"is damaged: its arrays are not those of a {header.family} parser")
+        return parser
     if made in (("tagger", "hmm"), ("tagger", "lvg"), ("tagger", "gm")) and header.column in ("upos", "xpos"):
         _check_tag_grammar(grammar)
         _check_probabilities(grammar, weight)
@@ -209,6 +228,16 @@ def _gm(grammar: Grammar, tensors: dict[str, Any]) -> Gm:
     if arrays["mean"].shape[1] != columns:
         raise ModelError("is damaged: it does not have one mean a Gaussian")
     return Gm(first=np.array(first), **arrays)
+
+
+def _lvg(grammar: Grammar, tensors: dict[str, Any]) -> Lvg | SplitLvg:
+    """The grammar with discrete subtypes; it checks its own numbers."""
+    if _LVG + "weight" not in tensors:
+        raise ModelError("is damaged: it lacks the arrays of a grammar with subtypes")
+    lvg = Lvg(shape_of(grammar, tensors[_LVG + "subtypes"]), tensors[_LVG + "weight"])
+    if _LVG + "groups" not in tensors:
+        return lvg
+    return SplitLvg(lvg, tensors[_LVG + "groups"], tensors[_LVG + "usage"])
 
 
 def _latent(grammar: Grammar, header: _Header, tensors: dict[str, Any]) -> TagFamily | None:
@@ -285,8 +314,13 @@ def _check_pattern(pattern: str) -> None:
 
 
 def _describe_latent(model: Model) -> dict[str, Any]:
-    """The shape of a tagger's latent family, and how many parameters it has."""
-    family = model.latent if isinstance(model, Tagger) else None
+    """The shape of a latent family, and how many parameters it has."""
+    if isinstance(model, Parser):
+        if model.gm is not None:
+            return {"components": len(model.gm.log_weight)}
+        lvg = model.lvg.finest if isinstance(model.lvg, SplitLvg) else model.lvg
+        return {} if lvg is None else {"subtypes": lvg.shape.n_subtypes, "parameters": lvg.shape.size}
+    family = model.latent
     shape = _latent_shape(family)
     if family is None or shape is None:
         return {}
@@ -305,7 +339,6 @@ def describe_model(model: Model) -> dict[str, Any]:
         "binary_rules": grammar.n_binary,
         "unary_rules": grammar.n_unary,
         "lexical_rules": grammar.n_rules - grammar.lexical_start,
-        **({"components": len(model.gm.log_weight)} if isinstance(model, Parser) and model.gm else {}),
         **_describe_latent(model),
         "known_words": len(grammar.lexicon.words),
         "unknown_scheme": grammar.lexicon.scheme,

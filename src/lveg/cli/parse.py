@@ -62,7 +62,7 @@ def parse(
     p_min: Annotated[
         float | None,
         typer.Option(
-            min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned; pcfg: 1e-5, gm: 3e-5."
+            min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned; pcfg: 1e-5, others: 3e-5."
         ),
     ] = None,
     max_words: Annotated[

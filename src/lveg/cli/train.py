@@ -46,6 +46,8 @@ class ParserModel(StrEnum):
     """Kinds of parser."""
 
     pcfg = "pcfg"
+    lvg = "lvg"
+    split_merge = "split-merge"
     gm = "gm"
 
 
@@ -64,8 +66,8 @@ class TaggerModel(StrEnum):
     gm = "gm"
 
 
-class TagObjectives(StrEnum):
-    """What taggers with discrete subtypes are learned for."""
+class Objectives(StrEnum):
+    """What grammars with a fixed number of discrete subtypes are learned for."""
 
     generative = "generative"
     discriminative = "discriminative"
@@ -86,7 +88,10 @@ def train_parser_command(
     dev: Dev = None,
     model: Annotated[
         ParserModel,
-        typer.Option(help="pcfg: the treebank's own grammar. gm: Gaussian mixtures over latent subtypes, learned."),
+        typer.Option(
+            help="pcfg: the treebank's own grammar. lvg: subtypes of each symbol, learned. split-merge: subtypes split "
+            "where that helps. gm: Gaussian mixtures over latent vectors, learned."
+        ),
     ] = ParserModel.pcfg,
     unknown: UnknownOption = Unknown.auto,
     unknown_threshold: Threshold = 2,
@@ -100,6 +105,12 @@ def train_parser_command(
     ] = Direction.right,
     horizontal: Annotated[int, typer.Option(min=0, help="Sibling labels that a part of a phrase remembers.")] = 0,
     vertical: Annotated[int, typer.Option(min=1, help="1: a label alone; 2: with its parent's; and so on.")] = 1,
+    cycles: Annotated[int, typer.Option(min=1, max=8, help="split-merge: how often subtypes are split.")] = 4,
+    subtypes: Annotated[int, typer.Option(min=1, help="lvg: subtypes of a symbol.")] = 8,
+    objective: Annotated[
+        Objectives,
+        typer.Option(help="lvg: the likelihood of trees, by EM, or of trees given words, by gradients."),
+    ] = Objectives.generative,
     covariance: Annotated[
         Covariance, typer.Option(help="gm: one variance a Gaussian, or one a dimension.")
     ] = Covariance.spherical,
@@ -121,12 +132,18 @@ def train_parser_command(
         float | None,
         typer.Option(min=1e-9, help="gm: components start at this times P(rule), the paper's at 8; by default evenly."),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="gm: passes over the data.")] = 15,
-    learning_rate: Annotated[float, typer.Option(min=1e-9, help="gm: Adam's step, less 5 % each epoch.")] = 0.02,
-    l2: Annotated[float, typer.Option(min=0.0, help="gm: how strongly parameters are held to their start.")] = 2.0,
-    batch: Annotated[int, typer.Option(min=1, help="gm: sentences an update.")] = 64,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="lvg, gm: passes over the data; 15, or 50 of EM, if not given.")
+    ] = None,
+    learning_rate: Annotated[
+        float, typer.Option(min=1e-9, help="By gradients: Adam's step, less 5 % each epoch.")
+    ] = 0.02,
+    l2: Annotated[
+        float, typer.Option(min=0.0, help="By gradients: how strongly parameters are held to their start.")
+    ] = 2.0,
+    batch: Annotated[int, typer.Option(min=1, help="By gradients: sentences an update.")] = 64,
     p_min: Annotated[
-        float, typer.Option(min=1e-12, max=0.1, help="gm: training forests leave out what is less probable.")
+        float, typer.Option(min=1e-12, max=0.1, help="By gradients: training forests leave out what is less probable.")
     ] = 1e-4,
     k_best: Annotated[
         int, typer.Option(min=0, help="gm: train on this many best trees of the treebank grammar; 0: on --p-min.")
@@ -142,13 +159,16 @@ def train_parser_command(
         int | None, typer.Option(min=1, help="gm: component pruning to exactly this many; instead of the three.")
     ] = None,
     patience: Annotated[
-        int, typer.Option(min=0, help="gm: epochs without a better dev F1 before it ends; 0: all epochs.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            min=0, help="lvg, gm: epochs without a better dev F1 before it ends; 0: all. 5, or 10 of EM, if not given."
+        ),
+    ] = None,
     memory: Annotated[
-        float, typer.Option(min=0.0, metavar="GIB", help="gm: training forests beyond this are kept on disk.")
+        float, typer.Option(min=0.0, metavar="GIB", help="By gradients: training forests beyond this are kept on disk.")
     ] = 4.0,
     resume: Annotated[
-        bool, typer.Option("--resume", help="gm: go on where a run that was interrupted stopped.")
+        bool, typer.Option("--resume", help="All but pcfg: go on where a run that was interrupted stopped.")
     ] = False,
     max_length: MaxLength = None,
     keep_functions: KeepFunctions = False,
@@ -165,10 +185,11 @@ def train_parser_command(
 
     Function tags, traces and X-over-X unaries are removed first, as the field
     does; options keep them. With --dev the parser is scored as EVALB does, and
-    of a learned grammar the best epoch is kept. The options marked gm are for
-    --model gm, which learns from sentences of up to 50 words, or --max-length.
-    After every epoch its state is kept in MODEL.checkpoint until the model is
-    written; the same command with --resume goes on from there.
+    of a learned grammar the best epoch, or cycle, is kept. The options marked lvg,
+    split-merge and gm are for those models. Gradients are of sentences of up to 50
+    words, or --max-length. While a grammar is learned its state is kept in
+    MODEL.checkpoint until the model is written; the same command with --resume
+    goes on from there.
 
         lveg train parser wsj/train.mrg --dev wsj/dev.mrg --out my.model
     """
@@ -178,6 +199,8 @@ def train_parser_command(
     from lveg.learning.checkpoint import Checkpoint
     from lveg.learning.descent import Descent
     from lveg.learning.gm import GmOptions
+    from lveg.learning.lvg import LvgOptions
+    from lveg.learning.split_merge import SplitMergeOptions
     from lveg.learning.train import ParserOptions, train_parser
 
     if k_hard is not None:
@@ -186,6 +209,14 @@ def train_parser_command(
         k_min = k_max = k_hard
     if (k_min is None) != (k_max is None) or (k_min or 0) > (k_max or 0):
         raise UsageError("component pruning needs both --k-min and --k-max, the first not above the second")
+    is_em = model is ParserModel.lvg and objective is Objectives.generative
+    descent = Descent(
+        epochs=epochs or (50 if is_em else 15),
+        learning_rate=learning_rate,
+        l2=l2,
+        batch=batch,
+        patience=(10 if is_em else 5) if patience is None else patience,
+    )
     gm = GmOptions(
         components=components,
         by_frequency=by_frequency,
@@ -202,7 +233,15 @@ def train_parser_command(
         k_min=k_min or 0,
         k_max=k_max or 0,
         theta=theta,
-        descent=Descent(epochs, learning_rate, l2=l2, batch=batch, patience=patience),
+        descent=descent,
+    )
+    lvg = LvgOptions(
+        subtypes,
+        objective.value,
+        p_min=p_min,
+        max_length=max_length or LvgOptions.max_length,
+        memory=int(memory * 2**30),
+        descent=descent,
     )
     options = ParserOptions(
         model=model.value,
@@ -212,8 +251,10 @@ def train_parser_command(
         max_length=max_length,
         seed=seed,
         gm=gm if model is ParserModel.gm else None,
+        lvg=lvg if model is ParserModel.lvg else None,
+        split_merge=SplitMergeOptions(cycles) if model is ParserModel.split_merge else None,
     )
-    checkpoint = Checkpoint(f"{out}.checkpoint", resume) if model is ParserModel.gm else None
+    checkpoint = None if model is ParserModel.pcfg else Checkpoint(f"{out}.checkpoint", resume)
     learn = train_parser if checkpoint is None else partial(train_parser, checkpoint=checkpoint)
     _train(learn, train, dev, options, out, skip_bad, threads, log, quiet)
     if checkpoint is not None:
@@ -241,9 +282,9 @@ def train_tagger_command(
     ] = 0,
     subtypes: Annotated[int, typer.Option(min=1, help="lvg: subtypes of a tag.")] = 16,
     objective: Annotated[
-        TagObjectives,
+        Objectives,
         typer.Option(help="lvg: the likelihood of words and tags, by EM, or of tags given words, by gradients."),
-    ] = TagObjectives.generative,
+    ] = Objectives.generative,
     covariance: Annotated[
         Covariance, typer.Option(help="gm: one variance a Gaussian, or one a dimension.")
     ] = Covariance.spherical,
@@ -293,7 +334,7 @@ def train_tagger_command(
     from lveg.learning.tags import TagGmOptions, TagLvgOptions
     from lveg.learning.train import TaggerOptions, train_tagger
 
-    is_em = model is TaggerModel.lvg and objective is TagObjectives.generative
+    is_em = model is TaggerModel.lvg and objective is Objectives.generative
     descent = Descent(
         epochs=epochs or (50 if is_em else 20),
         learning_rate=learning_rate,

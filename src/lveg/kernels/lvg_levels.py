@@ -14,9 +14,9 @@ from lveg.kernels.lvg import Packed, Scores, Weights, inside, most_pairs, outsid
 class Levels(NamedTuple):
     """Grammars, coarse ones first; the finest is the last.
 
-    subtypes (levels, symbols), ptr (levels, rules + 1): as in `Weights`, of each level; weight: of all levels, one after
-    the other, to which ptr refers. first (levels, symbols): where the subtypes of a symbol begin in `group`, which tells
-    of each subtype the one that it belongs to at the level before.
+    subtypes (levels, symbols), ptr (levels, rules + 1): as in `Weights`, of each level; weight: of all levels, one
+    after the other, to which ptr refers. first (levels, symbols): where the subtypes of a symbol begin in `group`,
+    which tells of each subtype the one that it belongs to at the level before.
     """
 
     subtypes: Any

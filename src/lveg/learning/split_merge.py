@@ -16,7 +16,7 @@ from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.lvg_blocks import double
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.tree_em import Smoothing, TreeEm
-from lveg.report import Report, silent
+from lveg.report import Report, dev_facts, silent
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,5 @@ class SplitMerge:
         grammar, log_likelihood = self.finished(state)
         facts: dict[str, Any] = {"log_likelihood": round(log_likelihood, 3)}
         if score is not None:
-            summary = score(grammar)
-            told = ("precision", "recall", "f1", "exact_match", "tag_accuracy")
-            facts |= {f"dev_{name}": summary[name] for name in told}
+            facts |= dev_facts(score(grammar))[1]
         return facts

@@ -83,7 +83,8 @@ class TreeEm:
             return loss
 
         with ThreadPoolExecutor(self.threads) as pool:
-            return np.sum(list(pool.map(work, self.parts)), axis=0)
+            total: Floats = np.sum(list(pool.map(work, self.parts)), axis=0)
+        return total
 
     def _keep_counts(self, shape: Shape, counts: Floats, lent: float) -> None:
         """Give each word its count in the lexicon, parted among subtypes as its uses are, mixed with its class's."""

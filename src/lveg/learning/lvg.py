@@ -1,0 +1,136 @@
+"""Parsers with a fixed number of subtypes a symbol: by EM (Matsuzaki 2005) or conditional likelihood (Petrov 2008)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from lveg.chart.coarse import CoarseParser
+from lveg.errors import UsageError
+from lveg.families.lvg import Lvg, from_pcfg, pack
+from lveg.grammar.binarise import Binarisation
+from lveg.grammar.grammar import Floats, Ints
+from lveg.learning.checkpoint import Checkpoint
+from lveg.learning.descent import Descent, descend
+from lveg.learning.em import expectation_maximisation
+from lveg.learning.examples import Examples, collect
+from lveg.learning.tags import OBJECTIVES
+from lveg.learning.tree_em import Smoothing, tree_em
+from lveg.report import Report, dev_facts, silent
+from lveg.trees import Tree
+
+BY_EM = Descent(epochs=50, patience=10)
+
+
+@dataclass(frozen=True)
+class LvgOptions:
+    """How a parser with N subtypes a symbol is learned.
+
+    objective: generative for the likelihood of trees by EM, whose iterations are the epochs; discriminative for the
+    likelihood of trees given words by gradients over forests pruned at p_min, of sentences of at most max_length words.
+    noise: how far subtypes differ at the start. rules, words, lent: see `Smoothing`; of EM alone. memory: bytes of
+    training forests that are held; the rest is in a temporary file.
+    """
+
+    subtypes: int = 8
+    objective: str = "generative"
+    noise: float = 0.5
+    rules: float = 0.01
+    words: float = 0.1
+    lent: float = 0.5
+    p_min: float = 1e-4
+    max_length: int = 50
+    memory: int = 4 * 2**30
+    descent: Descent = BY_EM
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise UsageError(f"objective {self.objective!r} is not one of {', '.join(OBJECTIVES)}")
+        if self.subtypes < 1:
+            raise UsageError("a symbol has at least one subtype")
+
+
+@dataclass(frozen=True)
+class LvgObjective:
+    """Minus the log conditional likelihood in log weights; an example is two forests, of all analyses and gold."""
+
+    start: Lvg
+    examples: Examples
+
+    @property
+    def size(self) -> int:
+        """The number of sentences."""
+        return len(self.examples)
+
+    def model(self, value: Floats) -> Lvg:
+        """The grammar with these log weights."""
+        return Lvg(self.start.shape, np.exp(value))
+
+    def add(self, model: Lvg, numbers: Ints, slope: Floats) -> float:
+        """The value for some sentences; adds its derivative to `slope`."""
+        signs, slopes = [1.0, -1.0] * len(numbers), np.zeros_like(slope)
+        log_z = model.add_uses(self.examples.gather(numbers), signs, slopes)
+        slope += slopes * model.weight
+        return float(np.dot(log_z, signs))
+
+
+def start_lvg(coarse: CoarseParser, subtypes: int, noise: float, seed: int) -> Lvg:
+    """Subtypes that are alike but for some noise, and together are the treebank grammar."""
+    plain = from_pcfg(coarse.grammar, coarse.weight)
+    shape = plain.shape.with_subtypes(subtypes * plain.shape.subtypes)
+    blocks = shape.blocks
+    share = np.repeat(plain.weight / (blocks.n_left * blocks.n_right), np.diff(blocks.ptr))
+    return Lvg(shape, share * np.random.default_rng(seed).uniform(1.0 - noise, 1.0 + noise, shape.size))
+
+
+def learn_lvg(
+    coarse: CoarseParser,
+    scheme: Binarisation,
+    trees: Sequence[Tree],
+    options: LvgOptions,
+    seed: int = 0,
+    threads: int = 1,
+    score: Callable[[Lvg], dict[str, Any]] | None = None,
+    report: Report = silent,
+    checkpoint: Checkpoint | None = None,
+) -> Lvg:
+    """The grammar with the best score of all epochs, or the last one where there is no score."""
+    first = start_lvg(coarse, options.subtypes, options.noise, seed)
+    if checkpoint is not None:
+        settings = asdict(options)
+        del settings["descent"]["epochs"], settings["memory"]
+        checkpoint = checkpoint.keyed(seed=seed, options=settings, grammar=coarse.grammar.fingerprint)
+    descent = options.descent
+    if options.objective == "generative":
+        em = tree_em(coarse.grammar, scheme, trees, threads)
+        smoothing = Smoothing(options.rules, options.words, options.lent)
+
+        def step(weight: Floats) -> tuple[Floats, float]:
+            uses = em.expect(Lvg(first.shape, weight))
+            return em.maximise(first.shape, uses, smoothing).weight, uses.log_likelihood
+
+        def scored(weight: Floats) -> tuple[float, dict[str, Any]]:
+            assert score is not None
+            return dev_facts(score(Lvg(first.shape, weight)))
+
+        weight = expectation_maximisation(
+            step, first.weight, len(trees), descent.epochs, descent.patience, scored if score else None, report,
+            checkpoint,
+        )  # fmt: skip
+        return Lvg(first.shape, weight)
+    short = [tree for tree in trees if len(tree.words()) <= options.max_length]
+
+    def example(tree: Tree) -> Ints:
+        return np.concatenate([pack(forest) for forest in coarse.training_forest(tree, scheme, options.p_min)])
+
+    with closing(collect(example, short, options.memory, threads, report)) as some:
+        objective = LvgObjective(first, some)
+        value = descend(
+            objective, np.log(first.weight), descent, seed, threads,
+            (lambda value: dev_facts(score(objective.model(value)))) if score else None, report, checkpoint,
+        )  # fmt: skip
+    return objective.model(value)
