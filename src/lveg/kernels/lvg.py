@@ -20,6 +20,9 @@ from lveg.kernels.semiring import draw, edge_scale
 _LOWEST = -1000
 """Shifts below this are no contribution."""
 
+LEAST = 1e-15
+"""A subtype at a node with a lower posterior than this has no part in what is above its children."""
+
 _HEADER = 3
 
 
@@ -205,8 +208,7 @@ def inside(forest: Packed, weights: Weights, is_open: Any, scores: Scores, pair:
 
 @kernel
 def outside(
-    forest: Packed, weights: Weights, is_open: Any, scores: Scores, pair: Any, beside: Any, sign: float, use: Any,
-    edge_post: Any,
+    forest: Packed, weights: Weights, scores: Scores, pair: Any, beside: Any, sign: float, use: Any, edge_post: Any
 ) -> None:  # fmt: skip
     """Fill what is above each node; where there is room, posteriors of edges and uses of weights  [math: lvg-outside].
 
@@ -215,7 +217,7 @@ def outside(
     _, edge_ptr, edge_rule, edge_left, edge_right = forest
     _, ptr, weight = weights
     place, value, scale, above = scores
-    with_use, with_post, is_masked = use.shape[0] > 0, edge_post.shape[0] > 0, is_open.shape[0] > 0
+    with_use, with_post = use.shape[0] > 0, edge_post.shape[0] > 0
     root = edge_ptr.shape[0] - 2
     above[:] = 0.0
     above[place[root]] = 1.0 / value[place[root]]
@@ -225,10 +227,9 @@ def outside(
             for edge in range(edge_ptr[node], edge_ptr[node + 1] if with_post else 0):
                 edge_post[edge] = 0.0
             continue
-        if is_masked:
-            for at in range(first, last):
-                if not is_open[at]:
-                    above[at] = 0.0
+        for at in range(first, last):
+            if above[at] * value[at] < LEAST:
+                above[at] = 0.0
         edge, end = edge_ptr[node], edge_ptr[node + 1]
         while edge < end:
             stop, rule = rule_end(edge, end, edge_rule), edge_rule[edge]
@@ -237,8 +238,9 @@ def outside(
                 w = np.uint64(ptr[rule])
                 for at in range(first, last):
                     x = sign * above[at]
-                    for j in range(size):
-                        use[w + j] += x * pair[j]
+                    if x != 0.0:
+                        for j in range(size):
+                            use[w + j] += x * pair[j]
                     w += size
             if rule == STAY:
                 for at in range(first, last):
@@ -320,7 +322,7 @@ def run(packed: Any, sign: Any, weights: Weights, log_z: Any, edge_post: Any, sh
         log_z[number] = inside(forest, weights, all_open, scores, pair)
         if log_z[number] > -math.inf and (use.shape[0] > 0 or with_share or with_usage):
             some_sign = sign[number] if use.shape[0] > 0 else 0.0
-            outside(forest, weights, all_open, scores, pair, beside, some_sign, use, edge_post)
+            outside(forest, weights, scores, pair, beside, some_sign, use, edge_post)
             node_symbol, (place, value, _, above) = forest.node_symbol, scores
             for node in range(node_symbol.shape[0] if with_usage else 0):
                 if node_symbol[node] >= 0:
@@ -351,7 +353,7 @@ def merge_losses(packed: Any, weights: Weights, usage: Any, loss: Any) -> None:
         forest = view_forest(packed, begin)
         scores = scores_for(forest, subtypes)
         if inside(forest, weights, all_open, scores, pair) > -math.inf:
-            outside(forest, weights, all_open, scores, pair, beside, 0.0, nothing, nothing)
+            outside(forest, weights, scores, pair, beside, 0.0, nothing, nothing)
             node_symbol, (place, value, _, above) = forest.node_symbol, scores
             for node in range(node_symbol.shape[0]):
                 symbol = node_symbol[node]

@@ -47,7 +47,7 @@ def coarse_to_fine(packed: Any, levels: Levels, least: float, edge_post: Any, no
         log_z = inside(forest, weights, is_open, scores, pair)
         if log_z == -math.inf:
             return log_z
-        outside(forest, weights, is_open, scores, pair, beside, 0.0, nothing, post)
+        outside(forest, weights, scores, pair, beside, 0.0, nothing, post)
         if level + 1 < n_levels:
             is_open = open_subtypes(forest, levels, level + 1, scores, least)
             forest, origin = narrow(forest, origin, post, least)
