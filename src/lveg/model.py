@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses, TagLattice
-from lveg.decoding.derivations import best_derivations, decode, sample_derivations, tags_of, tree_of
+from lveg.decoding.derivations import best_derivations, decode, tags_of, tree_of
 from lveg.decoding.marginals import Span, constituents, tag_posteriors
 from lveg.errors import GrammarError, UsageError
 from lveg.families.gm import Gm
 from lveg.families.lvg import Lvg
 from lveg.families.pcfg import Pcfg
+from lveg.families.product import Family, Product, ProductPosterior
 from lveg.families.split_lvg import SplitLvg
 from lveg.families.tag_lvg import TagLvg
 from lveg.families.tags import TagFamily, pack
-from lveg.forest.builders import NO_CONSTRAINTS, Constraints
+from lveg.forest.builders import NO_CONSTRAINTS, Constraints, intersect
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import Floats, Grammar
+from lveg.grammar.grammar import Floats, Grammar, Ints, same_rules
 from lveg.grammar.symbols import PHRASE
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
@@ -114,7 +115,7 @@ class Parser:
         return CoarseParser(self.grammar, self.weight)
 
     @cached_property
-    def family(self) -> Pcfg | Gm | Lvg | SplitLvg:
+    def family(self) -> Family | Product:
         """What weighs the derivations of a forest."""
         return self.latent or Pcfg(self.weight)
 
@@ -127,13 +128,22 @@ class Parser:
         p_min: float | None = None,
         marginals: bool = False,
         max_words: int = MAX_WORDS,
+        within: Sequence[Tree] = (),
     ) -> Parse:
-        """The best analysis of any sentence, or the `count` best; an empty sentence has the empty tree."""
+        """The best analysis of any sentence, or the `count` best; an empty sentence has the empty tree.
+
+        within: trees of the same words, by any parser; where the grammar derives any of them, the analyses are those
+        that the rules of these trees make.
+        """
         words = [escape_word(word) for word in words]
         if not words:
             return Parse([], [Candidate(EMPTY_TREE, 0.0, 0.0)], 0.0, None)
         p_min = self.p_min if p_min is None else p_min
-        parses = self.coarse.parses(words, p_min, constraints=constraints, max_words=max_words)
+        parses = self._within(words, within, constraints) if within else None
+        if parses is None:
+            parses = self.coarse.parses(words, p_min, constraints=constraints, max_words=max_words)
+            if within and parses.fallback is None:
+                parses = replace(parses, fallback="free")
         return self.decide(words, parses, decoder, count, constraints, marginals)
 
     def decide(
@@ -150,22 +160,39 @@ class Parser:
         if forest is None:
             tree = self._flat_tree(words, constraints)
             return Parse(list(words), [Candidate(tree, -np.inf, None)], None, parses.fallback)
-        family = parses.coarse if parses.fallback == "glue" else self.family
+        family: Family | Product = parses.coarse if parses.fallback == "glue" else self.family
         posterior = family.posterior(forest)
         if not np.isfinite(posterior.log_z):  # subtypes that were learned without smoothing may fit nowhere
             family = parses.coarse
             posterior = family.posterior(forest)
         # The treebank grammar's own Z is known before pruning; of others it is that of the forest.
-        log_sentence = parses.log_z if self.latent is None else None
+        log_sentence = parses.log_z if isinstance(family, Pcfg) else None
         log_z = posterior.log_z if log_sentence is None else log_sentence
+
+        def log_prob(edges: Ints) -> float:
+            if isinstance(family, Product):
+                assert isinstance(posterior, ProductPosterior)
+                return family.log_prob(grammar, forest, edges, posterior)
+            return family.log_derivation(grammar, forest, edges) - log_z
+
         trees = [
-            Candidate(
-                tree_of(grammar, forest, edges, words), score, family.log_derivation(grammar, forest, edges) - log_z
-            )
+            Candidate(tree_of(grammar, forest, edges, words), score, log_prob(edges))
             for score, edges in decode(grammar, forest, posterior, decoder, count)
         ]
         shares = constituents(grammar, forest, posterior) if marginals else {}
         return Parse(list(words), trees, log_sentence, parses.fallback, shares)
+
+    def _within(self, words: list[str], trees: Sequence[Tree], constraints: Constraints) -> Parses | None:
+        """What the rules of these trees make, where that respects the constraints."""
+        cleaned = [tree for tree in map(self.cleaning, trees) if tree is not None]
+        for tree in cleaned:
+            if [escape_word(word) for word in tree.words()] != words:
+                raise UsageError(f"a tree to keep to has other words than the sentence: {' '.join(tree.words())}")
+        parses = self.coarse.within(cleaned, self.binarisation)
+        if parses is None or parses.forest is None:
+            return None
+        forest = intersect(self.grammar, parses.forest, constraints)
+        return None if forest.is_empty else replace(parses, forest=forest)
 
     def log_prob(self, tree: Tree, p_min: float | None = None) -> float:
         """log P(tree | its words) of any tree, cleaned as in training; -inf where the grammar does not derive it."""
@@ -178,8 +205,8 @@ class Parser:
         except GrammarError:
             return -np.inf
         if self.latent is None:  # the sum over all trees is known, not only that over the pruned forest
-            return self.family.log_z(gold) - self.coarse.prune(cleaned.words(), p_min, p_min)[0]
-        return self.family.log_z(gold) - self.family.log_z(forest)
+            return Pcfg(self.weight).log_z(gold) - self.coarse.prune(cleaned.words(), p_min, p_min)[0]
+        return self.latent.log_z(gold) - self.latent.log_z(forest)
 
     def sample(self, words: Sequence[str], count: int = 1, seed: int = 0, p_min: float | None = None) -> list[Tree]:
         """Trees drawn independently from P(tree | sentence), the same for the same seed."""
@@ -187,10 +214,8 @@ class Parser:
         parses = self.coarse.parses(words, self.p_min if p_min is None else p_min)
         if parses.forest is None:
             return [self._flat_tree(words, NO_CONSTRAINTS)] * count
-        if self.latent is not None and parses.fallback != "glue":
-            drawn = self.latent.samples(parses.forest, count, seed)
-        else:
-            drawn = sample_derivations(parses.forest, parses.coarse.posterior(parses.forest), count, seed)
+        family = parses.coarse if parses.fallback == "glue" else self.family
+        drawn = family.samples(parses.forest, count, seed)
         return [tree_of(parses.grammar, parses.forest, edges, words) for edges in drawn]
 
     def _flat_tree(self, words: Sequence[str], constraints: Constraints) -> Tree:
@@ -214,6 +239,54 @@ class Parser:
         order = np.argsort(self.grammar.count[lexical], kind="stable") + lexical.start
         pairs = zip(self.grammar.rule_left[order].tolist(), self.grammar.rule_lhs[order].tolist(), strict=True)
         return {terminal: self.grammar.symbols[tag].label for terminal, tag in pairs}
+
+
+@dataclass(frozen=True)
+class ProductParser(Parser):
+    """Several parsers of one treebank that decide together; the first one prunes (Petrov 2010).
+
+    max-rule has the product of their rule posteriors; probabilities are the mean of theirs.
+    """
+
+    members: tuple[Parser, ...] = ()
+
+    def __post_init__(self) -> None:
+        for number, member in enumerate(self.members, start=1):
+            if not same_rules(self.grammar, member.grammar):
+                raise UsageError(
+                    f"parser {number} has other rules than the first one: parsers that decide together must be trained "
+                    "on the same trees, with the same options for words and for cutting phrases"
+                )
+
+    @property
+    def family_name(self) -> str:
+        """What it is called; no file holds it."""
+        return "product"
+
+    @property
+    def p_min(self) -> float:
+        """The least of the parsers' thresholds."""
+        return min(member.p_min for member in self.members)
+
+    @cached_property
+    def family(self) -> Product:
+        """What weighs the derivations of a forest."""
+        return Product(tuple(member.latent or Pcfg(member.weight) for member in self.members))
+
+    def log_prob(self, tree: Tree, p_min: float | None = None) -> float:
+        """The log of the parsers' mean P(tree | its words)."""
+        logs = [member.log_prob(tree, p_min) for member in self.members]
+        return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
+
+
+def product_of(parsers: Sequence[Parser]) -> Parser:
+    """The parsers as one; the first of them where it is alone."""
+    first = parsers[0]
+    if len(parsers) == 1:
+        return first
+    return ProductParser(
+        first.grammar, first.weight, first.cleaning, first.binarisation, first.info, members=tuple(parsers)
+    )
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from lveg.grammar.grammar import NONE, Floats, Grammar
 from lveg.grammar.lexicon import Lexicon
 from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
 from lveg.grammar.unknown import SCHEMES, UNKNOWN
-from lveg.model import Model, Parser, Tagger
+from lveg.model import Model, Parser, ProductParser, Tagger
 from lveg.trees import Cleaning
 
 _GM = "gm."
@@ -86,6 +86,8 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
 
 def save_model(model: Model, path: str) -> None:
     """Write the model to a temporary file beside `path`, sync it and rename it: the file is whole or not there."""
+    if isinstance(model, ProductParser):
+        raise ModelError(f"{path}: parsers that decide together are saved one by one")
     write_whole(path, pack(*_encode(model)))
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from lveg.chart.layout import chart_rules
+from lveg.errors import GrammarError
 from lveg.families.pcfg import Pcfg
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints, tree_forest, union
 from lveg.forest.forest import Forest, build_forest
@@ -54,8 +56,8 @@ class Parses:
     """A forest, the grammar and coarse weights it refers to, and how it was obtained.
 
     fallback: None for the ordinary way; `wide`, `unpruned` or `glue` where that had no answer; `flat` and
-    no forest where the sentence is too long for a chart. log_z: log P(sentence) of the coarse grammar,
-    before pruning, where defined.
+    no forest where the sentence is too long for a chart; `free` where none of the trees that it should keep to
+    is possible. log_z: log P(sentence) of the coarse grammar, before pruning, where defined.
     """
 
     forest: Forest | None
@@ -108,6 +110,16 @@ class CoarseParser:
         gold = tree_forest(self.grammar, tree, scheme)
         _, pruned = self.prune(tree.words(), p_min, p_min)
         return gold if pruned.is_empty else union(self.grammar, [pruned, gold]), gold
+
+    def within(self, trees: Sequence[Tree], scheme: Binarisation) -> Parses | None:
+        """The forest of what the rules of some cleaned trees over the same words make; None where it derives none."""
+        forests = []
+        for tree in trees:
+            with suppress(GrammarError):
+                forests.append(tree_forest(self.grammar, tree, scheme))
+        if not forests:
+            return None
+        return Parses(union(self.grammar, forests), self.grammar, Pcfg(self.weight), None, None)
 
     def parses(
         self,

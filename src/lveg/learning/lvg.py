@@ -40,8 +40,8 @@ class LvgOptions:
     objective: str = "generative"
     noise: float = 0.5
     rules: float = 0.01
-    words: float = 0.1
-    lent: float = 0.5
+    words: float = 0.2
+    lent: float = 2.0
     p_min: float = 1e-4
     max_length: int = 50
     memory: int = 4 * 2**30

@@ -30,12 +30,12 @@ class SplitMergeOptions:
     """
 
     cycles: int = 4
-    iterations: tuple[int, int, int] = (25, 8, 5)
+    iterations: tuple[int, int, int] = (20, 6, 4)
     merged: float = 0.5
-    noise: float = 0.1
+    noise: float = 0.3
     rules: float = 0.01
-    words: float = 0.1
-    lent: float = 0.5
+    words: float = 0.2
+    lent: float = 2.0
 
     def __post_init__(self) -> None:
         shares = (self.merged, self.noise, self.rules, self.words)
