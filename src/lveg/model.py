@@ -162,9 +162,11 @@ class Parser:
             return Parse(list(words), [Candidate(tree, -np.inf, None)], None, parses.fallback)
         family: Family | Product = parses.coarse if parses.fallback == "glue" else self.family
         posterior = family.posterior(forest)
-        if not np.isfinite(posterior.log_z):  # subtypes that were learned without smoothing may fit nowhere
+        best = decode(grammar, forest, posterior, decoder, count) if np.isfinite(posterior.log_z) else []
+        if not best:  # subtypes that were learned without smoothing may fit nowhere
             family = parses.coarse
             posterior = family.posterior(forest)
+            best = decode(grammar, forest, posterior, decoder, count)
         # The treebank grammar's own Z is known before pruning; of others it is that of the forest.
         log_sentence = parses.log_z if isinstance(family, Pcfg) else None
         log_z = posterior.log_z if log_sentence is None else log_sentence
@@ -175,10 +177,7 @@ class Parser:
                 return family.log_prob(grammar, forest, edges, posterior)
             return family.log_derivation(grammar, forest, edges) - log_z
 
-        trees = [
-            Candidate(tree_of(grammar, forest, edges, words), score, log_prob(edges))
-            for score, edges in decode(grammar, forest, posterior, decoder, count)
-        ]
+        trees = [Candidate(tree_of(grammar, forest, edges, words), score, log_prob(edges)) for score, edges in best]
         shares = constituents(grammar, forest, posterior) if marginals else {}
         return Parse(list(words), trees, log_sentence, parses.fallback, shares)
 

@@ -209,7 +209,8 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
         gm = _gm(grammar, tensors) if header.family == "gm" else None
         lvg = _lvg(grammar, tensors) if header.family in ("lvg", "split-merge") else None
         parser = Parser(grammar, weight, header.cleaning, header.binarisation, header.info, gm, lvg)
-        if parser.family_name != header.family:
+        extra = {name.partition(".")[0] for name in tensors if "." in name}
+        if parser.family_name != header.family or extra - {"gm" if gm else "", "lvg" if lvg else ""}:
             raise ModelError(f"is damaged: its arrays are not those of a {header.family} parser")
         return parser
     if made in (("tagger", "hmm"), ("tagger", "lvg"), ("tagger", "gm")) and header.column in ("upos", "xpos"):
@@ -239,7 +240,10 @@ def _lvg(grammar: Grammar, tensors: dict[str, Any]) -> Lvg | SplitLvg:
     lvg = Lvg(shape_of(grammar, tensors[_LVG + "subtypes"]), tensors[_LVG + "weight"])
     if _LVG + "groups" not in tensors:
         return lvg
-    return SplitLvg(lvg, tensors[_LVG + "groups"], tensors[_LVG + "usage"])
+    split = SplitLvg(lvg, tensors[_LVG + "groups"], tensors[_LVG + "usage"])
+    if not all(np.isfinite(array).all() for array in split.levels):
+        raise ModelError("is damaged: its weights have no coarser ones")
+    return split
 
 
 def _latent(grammar: Grammar, header: _Header, tensors: dict[str, Any]) -> TagFamily | None:

@@ -30,6 +30,9 @@ from lveg.kernels.lvg_blocks import (
 
 Places = npt.NDArray[np.int64]
 
+MOST = 4096
+"""No symbol has more subtypes."""
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -48,8 +51,8 @@ class Shape:
     lexical_start: int
 
     def __post_init__(self) -> None:
-        if (self.subtypes < 1).any():
-            raise GrammarError("every symbol needs at least one subtype")
+        if (self.subtypes < 1).any() or (self.subtypes > MOST).any():
+            raise GrammarError(f"every symbol needs from 1 to {MOST} subtypes")
 
     @cached_property
     def first(self) -> Places:
