@@ -39,7 +39,7 @@ class LvgOptions:
     subtypes: int = 8
     objective: str = "generative"
     noise: float = 0.5
-    rules: float = 0.01
+    rules: float = 0.03
     words: float = 0.2
     lent: float = 2.0
     p_min: float = 1e-4

@@ -33,7 +33,7 @@ class SplitMergeOptions:
     iterations: tuple[int, int, int] = (20, 6, 4)
     merged: float = 0.5
     noise: float = 0.3
-    rules: float = 0.01
+    rules: float = 0.03
     words: float = 0.2
     lent: float = 2.0
 
@@ -154,10 +154,9 @@ class SplitMerge:
             cycle, name = step // len(PHASES) + 1, PHASES[step % len(PHASES)]
             state = self.phase(state, cycle, name)
             if name == PHASES[-1]:
-                facts = {"cycle": cycle, "subtypes": state.model.shape.n_subtypes, "weights": state.model.shape.size}
-                facts |= {"cpu_seconds": round(time.process_time() - begun, 1)}
-                history.append(facts | self._judge(state, score))
-                self.report("cycle", history[-1])
+                spent = {"cpu_seconds": round(time.process_time() - begun, 1)}
+                history.append({"cycle": cycle, **self._judge(state, score)})
+                self.report("cycle", history[-1] | spent)
                 begun = time.process_time()
                 if history[-1].get("dev_f1", cycle) >= max(item.get("dev_f1", 0.0) for item in history):
                     best = state
@@ -171,9 +170,11 @@ class SplitMerge:
         return SplitLvg(state.model, state.groups, uses.subtypes), uses.log_likelihood
 
     def _judge(self, state: State, score: Callable[[SplitLvg], dict[str, Any]] | None) -> dict[str, Any]:
-        """The likelihood of a cycle's grammar, and its scores on development data."""
+        """The size and likelihood of a cycle's grammar, and its scores on development data."""
         grammar, log_likelihood = self.finished(state)
-        facts: dict[str, Any] = {"log_likelihood": round(log_likelihood, 3)}
+        shape = state.model.shape
+        facts: dict[str, Any] = {"subtypes": shape.n_subtypes, "weights": shape.size}
+        facts["log_likelihood"] = round(log_likelihood, 3)
         if score is not None:
             facts |= dev_facts(score(grammar))[1]
         return facts
