@@ -15,6 +15,7 @@ from lveg.decoding.marginals import Span, constituents, tag_posteriors
 from lveg.errors import GrammarError, UsageError
 from lveg.families.gm import Gm
 from lveg.families.lvg import Lvg
+from lveg.families.multi_scale import MultiScale
 from lveg.families.pcfg import Pcfg
 from lveg.families.product import Family, Product, ProductPosterior
 from lveg.families.split_lvg import SplitLvg
@@ -26,7 +27,7 @@ from lveg.grammar.grammar import Floats, Grammar, Ints, same_rules
 from lveg.grammar.symbols import PHRASE
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
-P_MIN = {"pcfg": 1e-5, "gm": 3e-5, "lvg": 3e-5, "split-merge": 3e-5}
+P_MIN = {"pcfg": 1e-5, "gm": 3e-5, "lvg": 3e-5, "split-merge": 3e-5, "multi-scale": 3e-5}
 """Default posterior threshold for nodes and edges of the forest that is parsed, by family (docs/decisions/0006)."""
 
 
@@ -88,7 +89,7 @@ class Parser:
     binarisation: Binarisation
     info: dict[str, Any]
     gm: Gm | None = None
-    lvg: Lvg | SplitLvg | None = None
+    lvg: Lvg | SplitLvg | MultiScale | None = None
 
     kind = "parser"
 
@@ -96,11 +97,12 @@ class Parser:
     def family_name(self) -> str:
         """What `--model` called it."""
         if self.lvg is not None:
-            return "split-merge" if isinstance(self.lvg, SplitLvg) else "lvg"
+            names = {SplitLvg: "split-merge", MultiScale: "multi-scale", Lvg: "lvg"}
+            return names[type(self.lvg)]
         return "pcfg" if self.gm is None else "gm"
 
     @property
-    def latent(self) -> Gm | Lvg | SplitLvg | None:
+    def latent(self) -> Gm | Lvg | SplitLvg | MultiScale | None:
         """The grammar with latent subtypes, where there is one."""
         return self.gm or self.lvg
 

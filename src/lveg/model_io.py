@@ -12,7 +12,8 @@ from lveg._version import __version__
 from lveg.container import FORMAT, digest_of, pack, read_whole, unpack, write_whole
 from lveg.errors import GrammarError, ModelError
 from lveg.families.gm import Gm, columns_of
-from lveg.families.lvg import Lvg, shape_of
+from lveg.families.lvg import Lvg, Refined, shape_of
+from lveg.families.multi_scale import MultiScale
 from lveg.families.split_lvg import SplitLvg
 from lveg.families.tag_gm import TagGm
 from lveg.families.tag_lvg import TagLvg
@@ -22,7 +23,7 @@ from lveg.grammar.grammar import NONE, Floats, Grammar
 from lveg.grammar.lexicon import Lexicon
 from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
 from lveg.grammar.unknown import SCHEMES, UNKNOWN
-from lveg.model import Model, Parser, ProductParser, Tagger
+from lveg.model import P_MIN, Model, Parser, ProductParser, Tagger
 from lveg.trees import Cleaning
 
 _GM = "gm."
@@ -44,7 +45,8 @@ _GM_TENSORS = {
 _LVG = "lvg."
 _LVG_TENSORS = {"subtypes": (np.int32, 1), "weight": (np.float64, 1)}
 _SPLIT_TENSORS = _LVG_TENSORS | {"groups": (np.int32, 2), "usage": (np.float64, 1)}
-"""Those of a grammar with discrete subtypes, and of one that was split and merged, have the prefix `lvg.`."""
+_SCALE_TENSORS = {"subtypes": (np.int32, 1), "production": (np.int32, 1), "log_weight": (np.float64, 1)}
+"""Those of a grammar with discrete subtypes, of one that was split and merged, and of a multi-scale one: `lvg.`."""
 
 _LATENT = "latent"
 _LATENT_TENSORS = {_LATENT: (np.float64, 1)}
@@ -136,8 +138,10 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
     return msgspec.json.encode(header, order="deterministic").decode(), tensors
 
 
-def _lvg_arrays(lvg: Lvg | SplitLvg) -> dict[str, Any]:
+def _lvg_arrays(lvg: Lvg | SplitLvg | MultiScale) -> dict[str, Any]:
     """The arrays of a grammar with discrete subtypes, by name."""
+    if isinstance(lvg, MultiScale):
+        return {"subtypes": lvg.shape.subtypes, "production": lvg.production, "log_weight": lvg.log_weight}
     if isinstance(lvg, SplitLvg):
         return _lvg_arrays(lvg.finest) | {"groups": lvg.groups, "usage": lvg.usage}
     return {"subtypes": lvg.shape.subtypes, "weight": lvg.weight}
@@ -165,7 +169,7 @@ def _decode(data: bytes) -> Model:
     form = {name: (array.dtype.type, array.ndim) for name, array in tensors.items()}
     finer = [{}, _LATENT_TENSORS] + [
         {prefix + name: kind for name, kind in kinds.items()}
-        for prefix, kinds in ((_GM, _GM_TENSORS), (_LVG, _LVG_TENSORS), (_LVG, _SPLIT_TENSORS))
+        for prefix, kinds in ((_GM, _GM_TENSORS), (_LVG, _LVG_TENSORS), (_LVG, _SPLIT_TENSORS), (_LVG, _SCALE_TENSORS))
     ]
     if form not in [_TENSORS | kinds for kinds in finer]:
         raise ModelError("is damaged: its arrays are not those of a model")
@@ -201,13 +205,12 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
     made = (header.kind, header.family)
     if header.kind == "parser" and (header.latent is not None or _LATENT in tensors):
         raise ModelError("is damaged: a parser has the parts of a tagger")
-    if header.kind == "tagger" and (_GM + "ptr" in tensors or _LVG + "weight" in tensors):
+    if header.kind == "tagger" and (_GM + "ptr" in tensors or _LVG + "subtypes" in tensors):
         raise ModelError("is damaged: a tagger has the parts of a parser")
-    parsers = ("pcfg", "gm", "lvg", "split-merge")
-    if made in [("parser", name) for name in parsers] and header.cleaning and header.binarisation:
+    if made in [("parser", name) for name in P_MIN] and header.cleaning and header.binarisation:
         _check_pattern(header.cleaning.empty_elements)
         gm = _gm(grammar, tensors) if header.family == "gm" else None
-        lvg = _lvg(grammar, tensors) if header.family in ("lvg", "split-merge") else None
+        lvg = _lvg(grammar, tensors) if header.family in ("lvg", "split-merge", "multi-scale") else None
         parser = Parser(grammar, weight, header.cleaning, header.binarisation, header.info, gm, lvg)
         extra = {name.partition(".")[0] for name in tensors if "." in name}
         if parser.family_name != header.family or extra - {"gm" if gm else "", "lvg" if lvg else ""}:
@@ -233,11 +236,14 @@ def _gm(grammar: Grammar, tensors: dict[str, Any]) -> Gm:
     return Gm(first=np.array(first), **arrays)
 
 
-def _lvg(grammar: Grammar, tensors: dict[str, Any]) -> Lvg | SplitLvg:
+def _lvg(grammar: Grammar, tensors: dict[str, Any]) -> Lvg | SplitLvg | MultiScale:
     """The grammar with discrete subtypes; it checks its own numbers."""
-    if _LVG + "weight" not in tensors:
+    if _LVG + "subtypes" not in tensors:
         raise ModelError("is damaged: it lacks the arrays of a grammar with subtypes")
-    lvg = Lvg(shape_of(grammar, tensors[_LVG + "subtypes"]), tensors[_LVG + "weight"])
+    shape = shape_of(grammar, tensors[_LVG + "subtypes"])
+    if _LVG + "production" in tensors:
+        return MultiScale(shape, tensors[_LVG + "production"], tensors[_LVG + "log_weight"])
+    lvg = Lvg(shape, tensors[_LVG + "weight"])
     if _LVG + "groups" not in tensors:
         return lvg
     split = SplitLvg(lvg, tensors[_LVG + "groups"], tensors[_LVG + "usage"])
@@ -324,8 +330,9 @@ def _describe_latent(model: Model) -> dict[str, Any]:
     if isinstance(model, Parser):
         if model.gm is not None:
             return {"components": len(model.gm.log_weight)}
-        lvg = model.lvg.finest if isinstance(model.lvg, SplitLvg) else model.lvg
-        return {} if lvg is None else {"subtypes": lvg.shape.n_subtypes, "parameters": lvg.shape.size}
+        lvg = model.lvg.finest if isinstance(model.lvg, Refined) else model.lvg
+        size = len(model.lvg.log_weight) if isinstance(model.lvg, MultiScale) else lvg.shape.size if lvg else 0
+        return {} if lvg is None else {"subtypes": lvg.shape.n_subtypes, "parameters": size}
     family = model.latent
     shape = _latent_shape(family)
     if family is None or shape is None:

@@ -48,6 +48,7 @@ class ParserModel(StrEnum):
     pcfg = "pcfg"
     lvg = "lvg"
     split_merge = "split-merge"
+    multi_scale = "multi-scale"
     gm = "gm"
 
 
@@ -90,7 +91,8 @@ def train_parser_command(
         ParserModel,
         typer.Option(
             help="pcfg: the treebank's own grammar. lvg: subtypes of each symbol, learned. split-merge: subtypes split "
-            "where that helps. gm: Gaussian mixtures over latent vectors, learned."
+            "where that helps. multi-scale: rules that tell apart only the subtypes that matter to them. gm: Gaussian "
+            "mixtures over latent vectors, learned."
         ),
     ] = ParserModel.pcfg,
     unknown: UnknownOption = Unknown.auto,
@@ -105,7 +107,12 @@ def train_parser_command(
     ] = Direction.right,
     horizontal: Annotated[int, typer.Option(min=0, help="Sibling labels that a part of a phrase remembers.")] = 0,
     vertical: Annotated[int, typer.Option(min=1, help="1: a label alone; 2: with its parent's; and so on.")] = 1,
-    cycles: Annotated[int, typer.Option(min=1, max=8, help="split-merge: how often subtypes are split.")] = 4,
+    cycles: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=8, help="split-merge, multi-scale: how often subtypes are split; 4, or 3, if not given."
+        ),
+    ] = None,
     subtypes: Annotated[int, typer.Option(min=1, help="lvg: subtypes of a symbol.")] = 8,
     objective: Annotated[
         Objectives,
@@ -133,7 +140,10 @@ def train_parser_command(
         typer.Option(min=1e-9, help="gm: components start at this times P(rule), the paper's at 8; by default evenly."),
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="lvg, gm: passes over the data; 15, or 50 of EM, if not given.")
+        int | None,
+        typer.Option(
+            min=1, help="All by gradients: passes over the data; 15, 20 of multi-scale, 50 of EM, if not given."
+        ),
     ] = None,
     learning_rate: Annotated[
         float, typer.Option(min=1e-9, help="By gradients: Adam's step, less 5 % each epoch.")
@@ -186,7 +196,7 @@ def train_parser_command(
     Function tags, traces and X-over-X unaries are removed first, as the field
     does; options keep them. With --dev the parser is scored as EVALB does, and
     of a learned grammar the best epoch, or cycle, is kept. The options marked lvg,
-    split-merge and gm are for those models. Gradients are of sentences of up to 50
+    split-merge and so on are for those models. Gradients are of sentences of up to 50
     words, or --max-length. While a grammar is learned its state is kept in
     MODEL.checkpoint until the model is written; the same command with --resume
     goes on from there.
@@ -200,6 +210,7 @@ def train_parser_command(
     from lveg.learning.descent import Descent
     from lveg.learning.gm import GmOptions
     from lveg.learning.lvg import LvgOptions
+    from lveg.learning.multi_scale import MultiScaleOptions
     from lveg.learning.split_merge import SplitMergeOptions
     from lveg.learning.train import ParserOptions, train_parser
 
@@ -211,7 +222,7 @@ def train_parser_command(
         raise UsageError("component pruning needs both --k-min and --k-max, the first not above the second")
     is_em = model is ParserModel.lvg and objective is Objectives.generative
     descent = Descent(
-        epochs=epochs or (50 if is_em else 15),
+        epochs=epochs or (50 if is_em else 20 if model is ParserModel.multi_scale else 15),
         learning_rate=learning_rate,
         l2=l2,
         batch=batch,
@@ -243,6 +254,9 @@ def train_parser_command(
         memory=int(memory * 2**30),
         descent=descent,
     )
+    multi_scale = MultiScaleOptions(
+        cycles or 3, p_min=p_min, max_length=lvg.max_length, memory=lvg.memory, descent=descent
+    )
     options = ParserOptions(
         model=model.value,
         lexicon=LexiconOptions(unknown.value, unknown_threshold, smooth),
@@ -252,7 +266,8 @@ def train_parser_command(
         seed=seed,
         gm=gm if model is ParserModel.gm else None,
         lvg=lvg if model is ParserModel.lvg else None,
-        split_merge=SplitMergeOptions(cycles) if model is ParserModel.split_merge else None,
+        split_merge=SplitMergeOptions(cycles or 4) if model is ParserModel.split_merge else None,
+        multi_scale=multi_scale if model is ParserModel.multi_scale else None,
     )
     checkpoint = None if model is ParserModel.pcfg else Checkpoint(f"{out}.checkpoint", resume)
     learn = train_parser if checkpoint is None else partial(train_parser, checkpoint=checkpoint)

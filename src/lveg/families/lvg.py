@@ -207,6 +207,28 @@ class Lvg:
         return stay
 
 
+class Refined:
+    """What stands for a grammar with subtypes, `finest`, and weighs derivations as that does."""
+
+    finest: Lvg
+
+    def posterior(self, forest: Forest) -> Posterior:
+        """Inside and outside over the forest."""
+        return self.finest.posterior(forest)
+
+    def log_z(self, forest: Forest) -> float:
+        """Log of the summed weight of all derivations and subtypes, -inf where there is none."""
+        return self.finest.log_z(forest)
+
+    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+        """Derivations drawn from the posterior, independently; edges with parents first."""
+        return self.finest.samples(forest, count, seed)
+
+    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
+        """The log weight of the derivation with these edges, its subtypes summed out."""
+        return self.finest.log_derivation(grammar, forest, edges)
+
+
 _NOTHING = np.empty(0)
 
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from lveg.families.gm import Gm
 from lveg.families.lvg import Lvg
+from lveg.families.multi_scale import MultiScale
 from lveg.families.pcfg import Pcfg, Posterior
 from lveg.families.split_lvg import SplitLvg
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 
-Family = Pcfg | Gm | Lvg | SplitLvg
+Family = Pcfg | Gm | Lvg | SplitLvg | MultiScale
 """What weighs the derivations of a forest."""
 
 _FLOOR = 1e-5  # a rule that one model has pruned counts as this probable by it

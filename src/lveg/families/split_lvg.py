@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from lveg.errors import GrammarError
-from lveg.families.lvg import Lvg, pack
+from lveg.families.lvg import Lvg, Refined, pack
 from lveg.families.pcfg import Posterior
 from lveg.forest.forest import Forest
-from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.lvg_levels import Levels, coarse_to_fine
 
 LEAST = 1e-4
@@ -19,7 +19,7 @@ LEAST = 1e-4
 
 
 @dataclass(frozen=True)
-class SplitLvg:
+class SplitLvg(Refined):
     """The finest grammar, and for each coarser level the group of every subtype within its symbol.
 
     groups: int32 (levels, n_subtypes), coarse levels first, each a refinement of the one before; a level where every
@@ -76,15 +76,3 @@ class SplitLvg:
         if log_z == -np.inf:
             return self.finest.posterior(forest)
         return Posterior(log_z, node, edge, np.empty(0))
-
-    def log_z(self, forest: Forest) -> float:
-        """Log of the summed weight of all derivations and subtypes, -inf where there is none."""
-        return self.finest.log_z(forest)
-
-    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
-        """Derivations drawn from the posterior, independently; edges with parents first."""
-        return self.finest.samples(forest, count, seed)
-
-    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
-        """The log weight of the derivation with these edges, its subtypes summed out."""
-        return self.finest.log_derivation(grammar, forest, edges)

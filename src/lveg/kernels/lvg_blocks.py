@@ -134,3 +134,21 @@ def double(old: Blocks, new: Blocks, values: Any, dice: Any, noise: float, into:
                         move += dice[corner + 1] * (1.0 - 2.0 * (c % 2))
                     into[at] = value * share * (1.0 + noise * move)
                     at += 1
+
+
+@kernel
+def trace_halves(old: Blocks, new: Blocks, origin: Any, half: Any) -> None:
+    """Of each number of blocks whose subtypes are split in two: where the number it came from is, and which half it is.
+
+    half: 4 × the half of the left-hand side, 2 × that of the left child, and that of the right child; 0 for none.
+    """
+    for rule in range(old.ptr.shape[0] - 1):
+        at, n_right = new.ptr[rule], old.n_right[rule]
+        has_lhs = new.n_lhs[rule] > old.n_lhs[rule]
+        for a in range(new.n_lhs[rule]):
+            for b in range(new.n_left[rule]):
+                for c in range(new.n_right[rule]):
+                    row = (a // 2 if has_lhs else a) * old.n_left[rule] + b // 2
+                    origin[at] = old.ptr[rule] + row * n_right + c // 2
+                    half[at] = 4 * (a % 2 if has_lhs else 0) + 2 * (b % 2) + c % 2
+                    at += 1

@@ -78,6 +78,18 @@ class LvgObjective:
         return float(np.dot(log_z, signs))
 
 
+def forest_examples(
+    coarse: CoarseParser, scheme: Binarisation, trees: Sequence[Tree], p_min: float, memory: int, threads: int,
+    report: Report,
+) -> Examples:  # fmt: skip
+    """The examples of trees for a conditional likelihood: of each the pruned forest, and that of the tree alone."""
+
+    def example(tree: Tree) -> Ints:
+        return np.concatenate([pack(forest) for forest in coarse.training_forest(tree, scheme, p_min)])
+
+    return collect(example, trees, memory, threads, report)
+
+
 def start_lvg(coarse: CoarseParser, subtypes: int, noise: float, seed: int) -> Lvg:
     """Subtypes that are alike but for some noise, and together are the treebank grammar."""
     plain = from_pcfg(coarse.grammar, coarse.weight)
@@ -123,11 +135,7 @@ def learn_lvg(
         )  # fmt: skip
         return Lvg(first.shape, weight)
     short = [tree for tree in trees if len(tree.words()) <= options.max_length]
-
-    def example(tree: Tree) -> Ints:
-        return np.concatenate([pack(forest) for forest in coarse.training_forest(tree, scheme, options.p_min)])
-
-    with closing(collect(example, short, options.memory, threads, report)) as some:
+    with closing(forest_examples(coarse, scheme, short, options.p_min, options.memory, threads, report)) as some:
         objective = LvgObjective(first, some)
         value = descend(
             objective, np.log(first.weight), descent, seed, threads,

@@ -15,6 +15,7 @@ from lveg.evaluation.models import score_parser, score_tagger
 from lveg.families.estimate import hmm_weights, pcfg_weights
 from lveg.families.gm import Gm
 from lveg.families.lvg import Lvg
+from lveg.families.multi_scale import MultiScale
 from lveg.families.split_lvg import SplitLvg
 from lveg.families.tags import TagFamily
 from lveg.grammar.binarise import Binarisation, learn_heads
@@ -23,6 +24,7 @@ from lveg.grammar.lexicon import LexiconOptions
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.gm import GmOptions, learn
 from lveg.learning.lvg import LvgOptions, learn_lvg
+from lveg.learning.multi_scale import MultiScaleOptions, learn_multi_scale
 from lveg.learning.split_merge import SplitMerge, SplitMergeOptions
 from lveg.learning.tags import TagGmOptions, TagLvgOptions, learn_tags
 from lveg.learning.tree_em import tree_em
@@ -48,6 +50,7 @@ class ParserOptions:
     gm: GmOptions | None = None
     lvg: LvgOptions | None = None
     split_merge: SplitMergeOptions | None = None
+    multi_scale: MultiScaleOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -154,12 +157,12 @@ def _learn_parser(
     """The parser with the grammar with latent subtypes that has the best F1 on the development trees."""
     coarse, scheme, seed = parser.coarse, parser.binarisation, options.seed
 
-    def score(**latent: Gm | Lvg | SplitLvg) -> dict[str, Any]:
+    def score(**latent: Gm | Lvg | SplitLvg | MultiScale) -> dict[str, Any]:
         learned = replace(parser, **latent)  # type: ignore[arg-type]
         return score_parser(learned, gold, threads=threads, report=report, prepared=prepared).summary
 
     if checkpoint is not None:
-        own = ("gm", "lvg", "split_merge")
+        own = ("gm", "lvg", "split_merge", "multi_scale")
         rest = {name: value for name, value in parser.info["settings"].items() if name not in own}
         checkpoint = checkpoint.keyed(train=trees_fingerprint(trees), dev=parser.info.get("dev_fingerprint"), rest=rest)
     if options.model == "split-merge":
@@ -169,6 +172,12 @@ def _learn_parser(
             parser.weight, (lambda lvg: score(lvg=lvg)) if gold else None, checkpoint
         )
         return replace(parser, lvg=split_lvg)
+    if options.model == "multi-scale":
+        multi_scale = learn_multi_scale(
+            coarse, scheme, trees, options.multi_scale or MultiScaleOptions(), seed, threads,
+            (lambda lvg: score(lvg=lvg)) if gold else None, report, checkpoint,
+        )  # fmt: skip
+        return replace(parser, lvg=multi_scale)
     if options.model == "lvg":
         lvg = learn_lvg(
             coarse, scheme, trees, options.lvg or LvgOptions(), seed, threads,
