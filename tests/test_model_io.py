@@ -514,8 +514,11 @@ class TestParsersWithSubtypes:
             if name == "split-merge-parser" and max(limits) > 1e200:
                 refused(data, tmp_path)
                 continue
-            for parse in answers(reload(data, tmp_path)):
+            model = reload(data, tmp_path)
+            assert isinstance(model, Parser)
+            for parse in answers(model):
                 assert parse.tree.words()
+                assert len(model.sample(parse.words, 2)) == 2
 
 
 class TestWriting:

@@ -215,8 +215,11 @@ class Parser:
         parses = self.coarse.parses(words, self.p_min if p_min is None else p_min)
         if parses.forest is None:
             return [self._flat_tree(words, NO_CONSTRAINTS)] * count
-        family = parses.coarse if parses.fallback == "glue" else self.family
-        drawn = family.samples(parses.forest, count, seed)
+        try:
+            family = parses.coarse if parses.fallback == "glue" else self.family
+            drawn = family.samples(parses.forest, count, seed)
+        except GrammarError:  # no derivation has any weight
+            drawn = parses.coarse.samples(parses.forest, count, seed)
         return [tree_of(parses.grammar, parses.forest, edges, words) for edges in drawn]
 
     def _flat_tree(self, words: Sequence[str], constraints: Constraints) -> Tree:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from lveg.errors import GrammarError
 from lveg.families.estimate import STAY_PRIOR
+from lveg.families.gm import count_plans
 from lveg.families.pcfg import Posterior
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
@@ -146,7 +147,7 @@ class Lvg:
 
     def log_zs(self, packed: Ints) -> Floats:
         """The log Z of each of the packed forests, one after the other in one array."""
-        log_z = np.empty(count_packed(packed))
+        log_z = np.empty(count_plans(packed))
         run(packed, _NOTHING, self.weights, log_z, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
         return log_z
 
@@ -169,6 +170,8 @@ class Lvg:
 
     def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
+        if not np.isfinite(self.log_z(forest)):
+            raise GrammarError("no derivation has any weight: there is none to draw")
         n_edges = 2 * forest.n_nodes
         uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
         chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
@@ -238,15 +241,6 @@ def pack(forest: Forest) -> Ints:
         forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right
     )
     return packed
-
-
-def count_packed(packed: Ints) -> int:
-    """How many forests there are, one after the other in an array."""
-    count, begin = 0, 0
-    while begin < len(packed):
-        begin += int(packed[begin])
-        count += 1
-    return count
 
 
 def from_counts(shape: Shape, counts: Floats, rules: float = 0.0, words: float = 0.0) -> Lvg:

@@ -9,7 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from lveg.families.lvg import Lvg, Shape, count_packed, from_counts, pack
+from lveg.families.gm import count_plans
+from lveg.families.lvg import Lvg, Shape, from_counts, pack
 from lveg.forest.builders import tree_forest
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -56,7 +57,7 @@ class TreeEm:
 
         def work(part: Ints) -> tuple[Floats, Floats, float]:
             slope, usage = np.zeros(model.shape.size), np.zeros(model.shape.n_subtypes)
-            log_z = model.add_uses(part, [1.0] * count_packed(part), slope, usage)
+            log_z = model.add_uses(part, [1.0] * count_plans(part), slope, usage)
             return slope, usage, float(log_z.sum())
 
         rules, subtypes, total = np.zeros(model.shape.size), np.zeros(model.shape.n_subtypes), 0.0
