@@ -17,9 +17,9 @@ import numpy as np
 from lveg.chart.layout import chart_rules
 from lveg.errors import GrammarError
 from lveg.families.pcfg import Pcfg
-from lveg.forest.builders import NO_CONSTRAINTS, Constraints, tree_forest, union
+from lveg.forest.builders import NO_CONSTRAINTS, Constraints, derivation_rules, tree_forest, union
 from lveg.forest.forest import Forest, build_forest
-from lveg.grammar.binarise import Binarisation
+from lveg.grammar.binarise import Binarisation, binarise
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints, RuleRow, assemble_grammar
 from lveg.grammar.symbols import PART, PHRASE, Symbol
 from lveg.kernels.chart import chart_room, prune_chart
@@ -113,13 +113,15 @@ class CoarseParser:
 
     def within(self, trees: Sequence[Tree], scheme: Binarisation) -> Parses | None:
         """The forest of what the rules of some cleaned trees over the same words make; None where it derives none."""
-        forests = []
+        found = []
         for tree in trees:
             with suppress(GrammarError):
-                forests.append(tree_forest(self.grammar, tree, scheme))
-        if not forests:
+                found.append(derivation_rules(self.grammar, binarise(tree, scheme), tree.words()))
+        if not found:
             return None
-        return Parses(union(self.grammar, forests), self.grammar, Pcfg(self.weight), None, None)
+        items = np.unique(np.concatenate(found, axis=1), axis=1)
+        forest = build_forest(self.grammar, len(trees[0].words()), items)
+        return Parses(forest, self.grammar, Pcfg(self.weight), None, None)
 
     def parses(
         self,
