@@ -23,6 +23,7 @@ from lveg.learning.tree_em import Smoothing, tree_em
 from lveg.report import Report, dev_facts, silent
 from lveg.trees import Tree
 
+_LEAST = 1e-10  # gradients start from no smaller weight
 BY_EM = Descent(epochs=50, patience=10)
 
 
@@ -31,14 +32,15 @@ class LvgOptions:
     """How a parser with N subtypes a symbol is learned.
 
     objective: generative for the likelihood of trees by EM, whose iterations are the epochs; discriminative for the
-    likelihood of trees given words by gradients over forests pruned at p_min, of sentences of at most max_length words.
-    noise: how far subtypes differ at the start. rules, words, lent: see `Smoothing`; of EM alone. memory: bytes of
-    training forests that are held; the rest is in a temporary file.
+    likelihood of trees given words by gradients over forests pruned at p_min, of sentences of at most max_length words,
+    after `warm` iterations of EM. noise: how far subtypes differ at the start. rules, words, lent: see `Smoothing`; of
+    EM alone. memory: bytes of training forests that are held; the rest is in a temporary file.
     """
 
     subtypes: int = 8
     objective: str = "generative"
     noise: float = 0.5
+    warm: int = 20
     rules: float = 0.03
     words: float = 0.2
     lent: float = 2.0
@@ -117,13 +119,14 @@ def learn_lvg(
         del settings["descent"]["epochs"], settings["memory"]
         checkpoint = checkpoint.keyed(seed=seed, options=settings, grammar=coarse.grammar.fingerprint)
     descent = options.descent
-    if options.objective == "generative":
-        em = tree_em(coarse.grammar, scheme, trees, threads)
-        smoothing = Smoothing(options.rules, options.words, options.lent)
+    em = tree_em(coarse.grammar, scheme, trees, threads)
+    smoothing = Smoothing(options.rules, options.words, options.lent)
 
-        def step(weight: Floats) -> tuple[Floats, float]:
-            uses = em.expect(Lvg(first.shape, weight))
-            return em.maximise(first.shape, uses, smoothing).weight, uses.log_likelihood
+    def step(weight: Floats) -> tuple[Floats, float]:
+        uses = em.expect(Lvg(first.shape, weight))
+        return em.maximise(first.shape, uses, smoothing).weight, uses.log_likelihood
+
+    if options.objective == "generative":
 
         def scored(weight: Floats) -> tuple[float, dict[str, Any]]:
             assert score is not None
@@ -134,11 +137,16 @@ def learn_lvg(
             checkpoint,
         )  # fmt: skip
         return Lvg(first.shape, weight)
+    weight = first.weight
+    for number in range(1, options.warm + 1):
+        weight, _ = step(weight)
+        report("progress", {"what": "EM before gradients", "done": number, "total": options.warm})
+    start = np.log(np.maximum(weight, _LEAST))
     short = [tree for tree in trees if len(tree.words()) <= options.max_length]
     with closing(forest_examples(coarse, scheme, short, options.p_min, options.memory, threads, report)) as some:
         objective = LvgObjective(first, some)
         value = descend(
-            objective, np.log(first.weight), descent, seed, threads,
+            objective, start, descent, seed, threads,
             (lambda value: dev_facts(score(objective.model(value)))) if score else None, report, checkpoint,
         )  # fmt: skip
     return objective.model(value)
