@@ -146,11 +146,18 @@ def train_parser_command(
         ),
     ] = None,
     learning_rate: Annotated[
-        float, typer.Option(min=1e-9, help="By gradients: Adam's step, less 5 % each epoch.")
-    ] = 0.02,
+        float | None,
+        typer.Option(
+            min=1e-9, help="By gradients: Adam's step, less 5 % each epoch; 0.02, or 0.04 of multi-scale, if not given."
+        ),
+    ] = None,
     l2: Annotated[
-        float, typer.Option(min=0.0, help="By gradients: how strongly parameters are held to their start.")
-    ] = 2.0,
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="By gradients: how strongly parameters are held to their start; 2, or 1 of multi-scale, if not given.",
+        ),
+    ] = None,
     batch: Annotated[int, typer.Option(min=1, help="By gradients: sentences an update.")] = 64,
     p_min: Annotated[
         float, typer.Option(min=1e-12, max=0.1, help="By gradients: training forests leave out what is less probable.")
@@ -209,7 +216,7 @@ def train_parser_command(
     from lveg.learning.checkpoint import Checkpoint
     from lveg.learning.descent import Descent
     from lveg.learning.gm import GmOptions
-    from lveg.learning.lvg import LvgOptions
+    from lveg.learning.lvg import BY_EM, LvgOptions
     from lveg.learning.multi_scale import MultiScaleOptions
     from lveg.learning.split_merge import SplitMergeOptions
     from lveg.learning.train import ParserOptions, train_parser
@@ -221,12 +228,13 @@ def train_parser_command(
     if (k_min is None) != (k_max is None) or (k_min or 0) > (k_max or 0):
         raise UsageError("component pruning needs both --k-min and --k-max, the first not above the second")
     is_em = model is ParserModel.lvg and objective is Objectives.generative
+    usual = BY_EM if is_em else MultiScaleOptions().descent if model is ParserModel.multi_scale else Descent()
     descent = Descent(
-        epochs=epochs or (50 if is_em else 20 if model is ParserModel.multi_scale else 15),
-        learning_rate=learning_rate,
-        l2=l2,
+        epochs=epochs or usual.epochs,
+        learning_rate=learning_rate or usual.learning_rate,
+        l2=usual.l2 if l2 is None else l2,
         batch=batch,
-        patience=(10 if is_em else 5) if patience is None else patience,
+        patience=usual.patience if patience is None else patience,
     )
     gm = GmOptions(
         components=components,

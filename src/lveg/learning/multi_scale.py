@@ -40,11 +40,11 @@ class MultiScaleOptions:
 
     cycles: int = 3
     merged: float = 0.7
-    noise: float = 0.3
+    noise: float = 1.0
     p_min: float = 1e-4
     max_length: int = 50
     memory: int = 4 * 2**30
-    descent: Descent = field(default_factory=lambda: Descent(epochs=20))
+    descent: Descent = field(default_factory=lambda: Descent(epochs=20, learning_rate=0.04, l2=1.0))
 
     def __post_init__(self) -> None:
         if self.cycles < 1 or not (0.0 <= self.merged < 1.0 and self.noise >= 0.0):
