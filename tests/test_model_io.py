@@ -20,6 +20,8 @@ from safetensors.numpy import load, save, save_file
 from lveg import container, model_io
 from lveg.errors import ModelError
 from lveg.learning.descent import Descent
+from lveg.learning.lvg import LvgOptions
+from lveg.learning.split_merge import SplitMergeOptions
 from lveg.learning.tags import TagFormsOptions, TagGmOptions, TagLvgOptions
 from lveg.learning.train import ParserOptions, TaggerOptions, train_parser, train_tagger
 from lveg.model import Model, Parser
@@ -31,6 +33,8 @@ LVG = TaggerOptions("lvg", lvg=TagLvgOptions(2, descent=BRIEF))
 GM = TaggerOptions("gm", gm=TagGmOptions(2, 2, descent=BRIEF))
 FORMS = TaggerOptions("forms", forms=TagFormsOptions(2, descent=BRIEF))
 HMM = TaggerOptions("hmm")
+LVG_PARSER = ParserOptions("lvg", lvg=LvgOptions(2, descent=BRIEF))
+SPLIT = ParserOptions("split-merge", split_merge=SplitMergeOptions(2, (2, 1, 1)))
 SENTENCES = ("The dog saw a cat with a telescope .", "Unheard zworks ( 12 ) - x", "a", "Dogs and cats slept")
 
 
@@ -45,10 +49,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save_model(train_parser([str(made / "train.mrg")]), str(made / "parser"))
     for options in (FORMS, HMM, LVG, GM):
         save_model(train_tagger([str(made / "train.conllu")], options=options), str(made / f"{options.model}-tagger"))
+    for options in (LVG_PARSER, SPLIT):
+        save_model(train_parser([str(made / "train.mrg")], options=options), str(made / f"{options.model}-parser"))
     return made
 
 
-@pytest.fixture(params=["parser", "forms-tagger", "hmm-tagger", "lvg-tagger", "gm-tagger"])
+@pytest.fixture(params=["parser", "forms-tagger", "hmm-tagger", "lvg-tagger", "gm-tagger", "split-merge-parser"])
 def path(request: pytest.FixtureRequest, folder: Path) -> Path:
     """A model file."""
     return folder / str(request.param)
@@ -80,8 +86,11 @@ def refused(data: bytes, folder: Path) -> str:
 
 class TestRoundTrip:
     def test_a_loaded_model_says_the_same(self, folder: Path) -> None:
-        parser = train_parser([str(folder / "train.mrg")])
-        assert answers(load_model(str(folder / "parser"))) == answers(parser)
+        for name, parser_options in (
+            ("parser", ParserOptions()), ("lvg-parser", LVG_PARSER), ("split-merge-parser", SPLIT),
+        ):  # fmt: skip
+            parser = train_parser([str(folder / "train.mrg")], options=parser_options)
+            assert answers(load_model(str(folder / name))) == answers(parser)
         for options in (FORMS, HMM, LVG, GM):
             tagger = train_tagger([str(folder / "train.conllu")], options=options)
             assert answers(load_model(str(folder / f"{options.model}-tagger"))) == answers(tagger)
@@ -254,7 +263,7 @@ VALUES = (-1, 0, 2, 10**9, 2**31, 2**63, 2**64, 10**300, None, True, "x", "", 1.
 def test_header_fields_of_any_value(path: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(path)
     free = {"version", "fingerprint", "info"}  # told, not used
-    unused = {"column"} if path.name == "parser" else {"cleaning", "binarisation"}
+    unused = {"column"} if path.name.endswith("parser") else {"cleaning", "binarisation"}
     for name in header:
         for value in VALUES:
             if value == header[name] and type(value) is type(header[name]):
@@ -336,7 +345,7 @@ def test_numbers_that_are_none(path: Path, tmp_path: Path, name: str, value: flo
 def test_weights_that_are_no_probabilities_are_refused_or_harmless(path: Path, tmp_path: Path, factor: float) -> None:
     header, tensors = parts_of(path)
     data = sealed(header, {**tensors, "weight": tensors["weight"] * factor})
-    if path.name != "parser":
+    if not path.name.endswith("parser"):
         assert "do not sum to one" in refused(data, tmp_path)
     else:
         assert [parse.words for parse in answers(reload(data, tmp_path))] == [
@@ -446,6 +455,73 @@ class TestLatentTaggers:
         dressed = sealed(parser_header, {**parser_tensors, "latent": tensors["latent"]})
         assert message in refused(dressed, tmp_path)
         assert message in refused(sealed({**parser_header, "latent": header["latent"]}, parser_tensors), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["lvg-parser", "split-merge-parser"])
+class TestParsersWithSubtypes:
+    def test_numbers_that_are_none(self, folder: Path, tmp_path: Path, name: str) -> None:
+        header, tensors = parts_of(folder / name)
+        for array in ("lvg.weight", "lvg.usage"):
+            for value in (np.nan, np.inf, -np.inf, -1e-300) if array in tensors else ():
+                changed = tensors[array].copy()
+                changed[changed.size // 2] = value
+                assert "is not a number from 0 upwards" in refused(
+                    sealed(header, {**tensors, array: changed}), tmp_path
+                )
+
+    def test_other_shapes(self, folder: Path, tmp_path: Path, name: str) -> None:
+        header, tensors = parts_of(folder / name)
+        for array in [key for key in tensors if key.startswith("lvg.")]:
+            value = tensors[array]
+            for other in (
+                value[..., :-1],
+                value[..., :0],
+                value[None],
+                value.astype(np.float32),
+                value.astype(np.int64),
+            ):
+                refused(sealed(header, {**tensors, array: np.ascontiguousarray(other)}), tmp_path)
+            rest = {key: kept for key, kept in tensors.items() if key != array}
+            refused(sealed(header, rest), tmp_path)
+        for number in (-(2**31), -1, 0, 3, 4097, 2**21, 2**31 - 1):
+            subtypes = tensors["lvg.subtypes"].copy()
+            subtypes[len(subtypes) // 2] = number
+            if number != tensors["lvg.subtypes"][len(subtypes) // 2]:
+                refused(sealed(header, {**tensors, "lvg.subtypes": subtypes}), tmp_path)
+
+    def test_groups_that_are_none(self, folder: Path, tmp_path: Path, name: str) -> None:
+        header, tensors = parts_of(folder / name)
+        if "lvg.groups" not in tensors:
+            return
+        groups = tensors["lvg.groups"]
+        for value in (-(2**31), -1, 2, 2**31 - 1):
+            for at in (0, groups.shape[1] // 2, -1):
+                changed = groups.copy()
+                changed[0, at] = value
+                assert "groups" in refused(sealed(header, {**tensors, "lvg.groups": changed}), tmp_path)
+
+    def test_one_family_in_the_dress_of_another(self, folder: Path, tmp_path: Path, name: str) -> None:
+        header, tensors = parts_of(folder / name)
+        for family in {"hmm", "lvg", "gm", "pcfg", "split-merge"} - {header["family"]}:
+            refused(sealed({**header, "family": family}, tensors), tmp_path)
+        tagger, arrays = parts_of(folder / "tagger")
+        with_subtypes = {key: array for key, array in tensors.items() if key.startswith("lvg.")}
+        assert "parts of a parser" in refused(sealed(tagger, arrays | with_subtypes), tmp_path)
+
+    def test_weights_at_their_limits_still_give_an_answer(self, folder: Path, tmp_path: Path, name: str) -> None:
+        header, tensors = parts_of(folder / name)
+        dice = np.random.default_rng(1)
+        for limits in ([0.0, 1e-300, 1e300], [0.0, 1.0], [0.0], [1e308]):
+            changed = dice.choice(limits, tensors["lvg.weight"].size)
+            data = sealed(header, {**tensors, "lvg.weight": changed})
+            if name == "split-merge-parser" and max(limits) > 1e200:
+                refused(data, tmp_path)
+                continue
+            model = reload(data, tmp_path)
+            assert isinstance(model, Parser)
+            for parse in answers(model):
+                assert parse.tree.words()
+                assert len(model.sample(parse.words, 2)) == 2
 
 
 class TestWriting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -12,22 +12,26 @@ from typing import Any
 import numpy as np
 
 from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses
-from lveg.decoding.derivations import decode, sample_derivations, tree_of
+from lveg.decoding.derivations import decode, tree_of
 from lveg.decoding.marginals import Span, constituents
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
 from lveg.families.gm import Gm
+from lveg.families.lvg import Lvg
+from lveg.families.multi_scale import MultiScale
 from lveg.families.pcfg import Pcfg
+from lveg.families.product import Family, Product, ProductPosterior
+from lveg.families.split_lvg import SplitLvg
 from lveg.families.tag_forms import TagForms
 from lveg.families.tag_lvg import TagLvg, hmm
 from lveg.families.tags import TagFamily, pack
-from lveg.forest.builders import NO_CONSTRAINTS, Constraints
+from lveg.forest.builders import NO_CONSTRAINTS, Constraints, intersect
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.grammar.grammar import Floats, Grammar, Ints, same_rules
 from lveg.grammar.symbols import PHRASE
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
-P_MIN = {"pcfg": 1e-5, "gm": 3e-5}
+P_MIN = {"pcfg": 1e-5, "gm": 3e-5, "lvg": 3e-5, "split-merge": 3e-5, "multi-scale": 3e-5}
 """Default posterior threshold for nodes and edges of the forest that is parsed, by family (docs/decisions/0006)."""
 
 
@@ -107,8 +111,9 @@ class Tagging:
 class Parser:
     """A constituency parser: a treebank grammar, which prunes, and where there is one a finer grammar, which decides.
 
-    weight: the treebank grammar's rule probabilities. gm: a Gaussian mixture grammar over the same rules.
-    info: what the model file tells about its making: settings, scores, version, data fingerprint.
+    weight: the treebank grammar's rule probabilities. gm, lvg: at most one of a Gaussian mixture grammar and a grammar
+    with discrete subtypes, over the same rules. info: what the model file tells about its making: settings, scores,
+    version, data fingerprint.
     """
 
     grammar: Grammar
@@ -117,13 +122,22 @@ class Parser:
     binarisation: Binarisation
     info: dict[str, Any]
     gm: Gm | None = None
+    lvg: Lvg | SplitLvg | MultiScale | None = None
 
     kind = "parser"
 
     @property
     def family_name(self) -> str:
         """What `--model` called it."""
+        if self.lvg is not None:
+            names = {SplitLvg: "split-merge", MultiScale: "multi-scale", Lvg: "lvg"}
+            return names[type(self.lvg)]
         return "pcfg" if self.gm is None else "gm"
+
+    @property
+    def latent(self) -> Gm | Lvg | SplitLvg | MultiScale | None:
+        """The grammar with latent subtypes, where there is one."""
+        return self.gm or self.lvg
 
     @property
     def p_min(self) -> float:
@@ -133,12 +147,12 @@ class Parser:
     @cached_property
     def coarse(self) -> CoarseParser:
         """The builder of forests; exact where its probabilities are the answer."""
-        return CoarseParser(self.grammar, self.weight, is_exact=self.gm is None)
+        return CoarseParser(self.grammar, self.weight, is_exact=self.latent is None)
 
     @cached_property
-    def family(self) -> Pcfg | Gm:
+    def family(self) -> Family | Product:
         """What weighs the derivations of a forest."""
-        return Pcfg(self.weight) if self.gm is None else self.gm
+        return self.latent or Pcfg(self.weight)
 
     def parse(
         self,
@@ -149,13 +163,22 @@ class Parser:
         p_min: float | None = None,
         marginals: bool = False,
         max_words: int = MAX_WORDS,
+        within: Sequence[Tree] = (),
     ) -> Parse:
-        """The best analysis of any sentence, or the `count` best; an empty sentence has the empty tree."""
+        """The best analysis of any sentence, or the `count` best; an empty sentence has the empty tree.
+
+        within: trees of the same words, by any parser; where the grammar derives any of them, the analyses are those
+        that the rules of these trees make.
+        """
         words = [escape_word(word) for word in words]
         if not words:
             return Parse([], [Candidate(EMPTY_TREE, 0.0, 0.0)], 0.0, None)
         p_min = self.p_min if p_min is None else p_min
-        parses = self.coarse.parses(words, p_min, constraints=constraints, max_words=max_words)
+        parses = self._within(words, within, constraints) if within else None
+        if parses is None:
+            parses = self.coarse.parses(words, p_min, constraints=constraints, max_words=max_words)
+            if within and parses.fallback is None:
+                parses = replace(parses, fallback="free")
         return self.decide(words, parses, decoder, count, constraints, marginals)
 
     def decide(
@@ -172,19 +195,38 @@ class Parser:
         if forest is None:
             tree = self._flat_tree(words, constraints)
             return Parse(list(words), [Candidate(tree, -np.inf, None)], None, parses.fallback)
-        family = parses.coarse if parses.fallback == "glue" else self.family
+        family: Family | Product = parses.coarse if parses.fallback == "glue" else self.family
         posterior = family.posterior(forest)
+        best = decode(grammar, forest, posterior, decoder, count) if np.isfinite(posterior.log_z) else []
+        if not best:  # subtypes that were learned without smoothing may fit nowhere
+            family = parses.coarse
+            posterior = family.posterior(forest)
+            best = decode(grammar, forest, posterior, decoder, count)
         # The treebank grammar's own Z is known before pruning; of others it is that of the forest.
-        log_sentence = parses.log_z if self.gm is None else None
+        log_sentence = parses.log_z if isinstance(family, Pcfg) else None
         log_z = posterior.log_z if log_sentence is None else log_sentence
-        trees = [
-            Candidate(
-                tree_of(grammar, forest, edges, words), score, family.log_derivation(grammar, forest, edges) - log_z
-            )
-            for score, edges in decode(grammar, forest, posterior, decoder, count)
-        ]
+
+        def log_prob(edges: Ints) -> float:
+            if isinstance(family, Product):
+                assert isinstance(posterior, ProductPosterior)
+                return family.log_prob(grammar, forest, edges, posterior)
+            return family.log_derivation(grammar, forest, edges) - log_z
+
+        trees = [Candidate(tree_of(grammar, forest, edges, words), score, log_prob(edges)) for score, edges in best]
         shares = constituents(grammar, forest, posterior) if marginals else {}
         return Parse(list(words), trees, log_sentence, parses.fallback, shares)
+
+    def _within(self, words: list[str], trees: Sequence[Tree], constraints: Constraints) -> Parses | None:
+        """What the rules of these trees make, where that respects the constraints."""
+        cleaned = [tree for tree in map(self.cleaning, trees) if tree is not None]
+        for tree in cleaned:
+            if [escape_word(word) for word in tree.words()] != words:
+                raise UsageError(f"a tree to keep to has other words than the sentence: {' '.join(tree.words())}")
+        parses = self.coarse.within(cleaned, self.binarisation)
+        if parses is None or parses.forest is None:
+            return None
+        forest = intersect(self.grammar, parses.forest, constraints)
+        return None if forest.is_empty else replace(parses, forest=forest)
 
     def log_prob(self, tree: Tree, p_min: float | None = None) -> float:
         """log P(tree | its words) of any tree, cleaned as in training; -inf where the grammar does not derive it."""
@@ -196,9 +238,9 @@ class Parser:
             forest, gold = self.coarse.training_forest(cleaned, self.binarisation, p_min)
         except GrammarError:
             return -np.inf
-        if self.gm is None:  # the sum over all trees is known, not only that over the pruned forest
-            return self.family.log_z(gold) - self.coarse.prune(cleaned.words(), p_min, p_min)[0]
-        return self.family.log_z(gold) - self.family.log_z(forest)
+        if self.latent is None:  # the sum over all trees is known, not only that over the pruned forest
+            return Pcfg(self.weight).log_z(gold) - self.coarse.prune(cleaned.words(), p_min, p_min)[0]
+        return self.latent.log_z(gold) - self.latent.log_z(forest)
 
     def sample(self, words: Sequence[str], count: int = 1, seed: int = 0, p_min: float | None = None) -> list[Tree]:
         """Trees drawn independently from P(tree | sentence), the same for the same seed."""
@@ -206,10 +248,11 @@ class Parser:
         parses = self.coarse.parses(words, self.p_min if p_min is None else p_min)
         if parses.forest is None:
             return [self._flat_tree(words, NO_CONSTRAINTS)] * count
-        if self.gm is not None and parses.fallback != "glue":
-            drawn = self.gm.samples(parses.forest, count, seed)
-        else:
-            drawn = sample_derivations(parses.forest, parses.coarse.posterior(parses.forest), count, seed)
+        try:
+            family = parses.coarse if parses.fallback == "glue" else self.family
+            drawn = family.samples(parses.forest, count, seed)
+        except GrammarError:  # no derivation has any weight
+            drawn = parses.coarse.samples(parses.forest, count, seed)
         return [tree_of(parses.grammar, parses.forest, edges, words) for edges in drawn]
 
     def _flat_tree(self, words: Sequence[str], constraints: Constraints) -> Tree:
@@ -233,6 +276,54 @@ class Parser:
         order = np.argsort(self.grammar.count[lexical], kind="stable") + lexical.start
         pairs = zip(self.grammar.rule_left[order].tolist(), self.grammar.rule_lhs[order].tolist(), strict=True)
         return {terminal: self.grammar.symbols[tag].label for terminal, tag in pairs}
+
+
+@dataclass(frozen=True)
+class ProductParser(Parser):
+    """Several parsers of one treebank that decide together; the first one prunes (Petrov 2010).
+
+    max-rule has the product of their rule posteriors; probabilities are the mean of theirs.
+    """
+
+    members: tuple[Parser, ...] = ()
+
+    def __post_init__(self) -> None:
+        for number, member in enumerate(self.members, start=1):
+            if not same_rules(self.grammar, member.grammar):
+                raise UsageError(
+                    f"parser {number} has other rules than the first one: parsers that decide together must be trained "
+                    "on the same trees, with the same options for words and for cutting phrases"
+                )
+
+    @property
+    def family_name(self) -> str:
+        """What it is called; no file holds it."""
+        return "product"
+
+    @property
+    def p_min(self) -> float:
+        """The least of the parsers' thresholds."""
+        return min(member.p_min for member in self.members)
+
+    @cached_property
+    def family(self) -> Product:
+        """What weighs the derivations of a forest."""
+        return Product(tuple(member.latent or Pcfg(member.weight) for member in self.members))
+
+    def log_prob(self, tree: Tree, p_min: float | None = None) -> float:
+        """The log of the parsers' mean P(tree | its words)."""
+        logs = [member.log_prob(tree, p_min) for member in self.members]
+        return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
+
+
+def product_of(parsers: Sequence[Parser]) -> Parser:
+    """The parsers as one; the first of them where it is alone."""
+    first = parsers[0]
+    if len(parsers) == 1:
+        return first
+    return ProductParser(
+        first.grammar, first.weight, first.cleaning, first.binarisation, first.info, members=tuple(parsers)
+    )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,9 @@ from lveg._version import __version__
 from lveg.container import FORMAT, digest_of, pack, read_whole, unpack, write_whole
 from lveg.errors import GrammarError, ModelError
 from lveg.families.gm import Gm, columns_of
+from lveg.families.lvg import Lvg, Refined, shape_of
+from lveg.families.multi_scale import MultiScale
+from lveg.families.split_lvg import SplitLvg
 from lveg.families.tag_forms import TagForms, of_steps
 from lveg.families.tag_gm import TagGm
 from lveg.families.tag_lvg import TagLvg
@@ -22,7 +25,7 @@ from lveg.grammar.grammar import NONE, Floats, Grammar
 from lveg.grammar.lexicon import Lexicon
 from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
 from lveg.grammar.unknown import SCHEMES, UNKNOWN
-from lveg.model import Model, Parser, Tagger
+from lveg.model import P_MIN, Model, Parser, ProductParser, Tagger
 from lveg.trees import Cleaning
 
 _GM = "gm."
@@ -41,6 +44,11 @@ _GM_TENSORS = {
 }
 """Type and number of axes of each array; those of a Gaussian mixture grammar have the prefix `gm.`."""
 
+_LVG = "lvg."
+_LVG_TENSORS = {"subtypes": (np.int32, 1), "weight": (np.float64, 1)}
+_SPLIT_TENSORS = _LVG_TENSORS | {"groups": (np.int32, 2), "usage": (np.float64, 1)}
+_SCALE_TENSORS = {"subtypes": (np.int32, 1), "production": (np.int32, 1), "log_weight": (np.float64, 1)}
+"""Those of a grammar with discrete subtypes, of one that was split and merged, and of a multi-scale one: `lvg.`."""
 
 _TAGGERS = ("forms", "hmm", "lvg", "gm")
 _LATENT, _FORMS = "latent", "forms"
@@ -86,6 +94,8 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
 
 def save_model(model: Model, path: str) -> None:
     """Write the model to a temporary file beside `path`, sync it and rename it: the file is whole or not there."""
+    if isinstance(model, ProductParser):
+        raise ModelError(f"{path}: parsers that decide together are saved one by one")
     write_whole(path, pack(*_encode(model)))
 
 
@@ -128,12 +138,23 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
     }
     if isinstance(model, Parser) and model.gm is not None:
         tensors |= {_GM + name: np.ascontiguousarray(getattr(model.gm, name)) for name in _GM_TENSORS}
+    if isinstance(model, Parser) and model.lvg is not None:
+        tensors |= {_LVG + name: np.ascontiguousarray(array) for name, array in _lvg_arrays(model.lvg).items()}
     if isinstance(model, Tagger) and isinstance(model.latent, TagForms):
         tensors[_LATENT] = np.ascontiguousarray(model.latent.value[: model.latent.cut])
         tensors[_FORMS] = model.latent.steps
     elif isinstance(model, Tagger) and model.latent is not None:
         tensors[_LATENT] = np.ascontiguousarray(model.latent.value)
     return msgspec.json.encode(header, order="deterministic").decode(), tensors
+
+
+def _lvg_arrays(lvg: Lvg | SplitLvg | MultiScale) -> dict[str, Any]:
+    """The arrays of a grammar with discrete subtypes, by name."""
+    if isinstance(lvg, MultiScale):
+        return {"subtypes": lvg.shape.subtypes, "production": lvg.production, "log_weight": lvg.log_weight}
+    if isinstance(lvg, SplitLvg):
+        return _lvg_arrays(lvg.finest) | {"groups": lvg.groups, "usage": lvg.usage}
+    return {"subtypes": lvg.shape.subtypes, "weight": lvg.weight}
 
 
 def _forms_of(model: Model) -> tuple[str, ...]:
@@ -161,8 +182,10 @@ def load_model(path: str) -> Model:
 def _decode(data: bytes) -> Model:
     text, tensors = unpack(data)
     form = {name: (array.dtype.type, array.ndim) for name, array in tensors.items()}
-    of_parser = {_GM + name: kind for name, kind in _GM_TENSORS.items()}
-    if form not in (_TENSORS, _TENSORS | of_parser, _TENSORS | _LATENT_TENSORS, _TENSORS | _FORMS_TENSORS):
+    of_parser = ((_GM, _GM_TENSORS), (_LVG, _LVG_TENSORS), (_LVG, _SPLIT_TENSORS), (_LVG, _SCALE_TENSORS))
+    finer: list[dict[str, Any]] = [{}, _LATENT_TENSORS, _FORMS_TENSORS]
+    finer += [{prefix + name: kind for name, kind in kinds.items()} for prefix, kinds in of_parser]
+    if form not in [_TENSORS | kinds for kinds in finer]:
         raise ModelError("is damaged: its arrays are not those of a model")
     try:
         header = msgspec.json.decode(text, type=_Header)
@@ -196,16 +219,17 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
     made = (header.kind, header.family)
     if header.kind == "parser" and (header.latent is not None or header.forms or _LATENT in tensors):
         raise ModelError("is damaged: a parser has the parts of a tagger")
-    if header.kind == "tagger" and _GM + "ptr" in tensors:
+    if header.kind == "tagger" and (_GM + "ptr" in tensors or _LVG + "subtypes" in tensors):
         raise ModelError("is damaged: a tagger has the parts of a parser")
-    if (
-        made in (("parser", "pcfg"), ("parser", "gm"))
-        and header.cleaning is not None
-        and header.binarisation is not None
-    ):
+    if made in [("parser", name) for name in P_MIN] and header.cleaning and header.binarisation:
         _check_pattern(header.cleaning.empty_elements)
         gm = _gm(grammar, tensors) if header.family == "gm" else None
-        return Parser(grammar, weight, header.cleaning, header.binarisation, header.info, gm)
+        lvg = _lvg(grammar, tensors) if header.family in ("lvg", "split-merge", "multi-scale") else None
+        parser = Parser(grammar, weight, header.cleaning, header.binarisation, header.info, gm, lvg)
+        extra = {name.partition(".")[0] for name in tensors if "." in name}
+        if parser.family_name != header.family or extra - {"gm" if gm else "", "lvg" if lvg else ""}:
+            raise ModelError(f"is damaged: its arrays are not those of a {header.family} parser")
+        return parser
     if header.kind == "tagger" and header.family in _TAGGERS and header.column in ("upos", "xpos"):
         _check_tag_grammar(grammar)
         _check_probabilities(grammar, weight)
@@ -224,6 +248,22 @@ def _gm(grammar: Grammar, tensors: dict[str, Any]) -> Gm:
     if arrays["mean"].shape[1] != columns:
         raise ModelError("is damaged: it does not have one mean a Gaussian")
     return Gm(first=np.array(first), **arrays)
+
+
+def _lvg(grammar: Grammar, tensors: dict[str, Any]) -> Lvg | SplitLvg | MultiScale:
+    """The grammar with discrete subtypes; it checks its own numbers."""
+    if _LVG + "subtypes" not in tensors:
+        raise ModelError("is damaged: it lacks the arrays of a grammar with subtypes")
+    shape = shape_of(grammar, tensors[_LVG + "subtypes"])
+    if _LVG + "production" in tensors:
+        return MultiScale(shape, tensors[_LVG + "production"], tensors[_LVG + "log_weight"])
+    lvg = Lvg(shape, tensors[_LVG + "weight"])
+    if _LVG + "groups" not in tensors:
+        return lvg
+    split = SplitLvg(lvg, tensors[_LVG + "groups"], tensors[_LVG + "usage"])
+    if not all(np.isfinite(array).all() for array in split.levels):
+        raise ModelError("is damaged: its weights have no coarser ones")
+    return split
 
 
 def _latent(grammar: Grammar, header: _Header, tensors: dict[str, Any]) -> TagFamily | TagForms | None:
@@ -305,8 +345,14 @@ def _check_pattern(pattern: str) -> None:
 
 
 def _describe_latent(model: Model) -> dict[str, Any]:
-    """The shape of a tagger's latent family, and how many parameters it has."""
-    family = model.latent if isinstance(model, Tagger) else None
+    """The shape of a latent family, and how many parameters it has."""
+    if isinstance(model, Parser):
+        if model.gm is not None:
+            return {"components": len(model.gm.log_weight)}
+        lvg = model.lvg.finest if isinstance(model.lvg, Refined) else model.lvg
+        size = len(model.lvg.log_weight) if isinstance(model.lvg, MultiScale) else lvg.shape.size if lvg else 0
+        return {} if lvg is None else {"subtypes": lvg.shape.n_subtypes, "parameters": size}
+    family = model.latent
     shape = _latent_shape(family)
     if family is None or shape is None:
         return {}
@@ -325,7 +371,6 @@ def describe_model(model: Model) -> dict[str, Any]:
         "binary_rules": grammar.n_binary,
         "unary_rules": grammar.n_unary,
         "lexical_rules": grammar.n_rules - grammar.lexical_start,
-        **({"components": len(model.gm.log_weight)} if isinstance(model, Parser) and model.gm else {}),
         **_describe_latent(model),
         "known_words": len(grammar.lexicon.words),
         "unknown_scheme": grammar.lexicon.scheme,

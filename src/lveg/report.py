@@ -14,3 +14,9 @@ Report = Callable[[str, dict[str, Any]], None]
 
 def silent(event: str, facts: dict[str, Any]) -> None:
     """The report that says nothing."""
+
+
+def dev_facts(summary: dict[str, Any]) -> tuple[float, dict[str, Any]]:
+    """Of a parser's scores on development trees: F1, by which the best is chosen, and what is told of them."""
+    told = ("precision", "recall", "f1", "exact_match", "tag_accuracy")
+    return summary["f1"], {f"dev_{name}": summary[name] for name in told}

@@ -35,6 +35,31 @@ def test_seed_and_threads_do_not_change_a_pcfg_otherwise(run, samples: Samples) 
     assert Path("a").read_bytes() == Path("b").read_bytes()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--model", "split-merge", "--cycles", "1"),
+        ("--model", "lvg", "--subtypes", "2", "--epochs", "2"),
+        ("--model", "lvg", "--subtypes", "2", "--epochs", "1", "--objective", "discriminative", "--max-length", "12"),
+    ],
+)
+def test_threads_change_no_bit_of_subtypes(run, samples: Samples, options: tuple[str, ...]) -> None:
+    files = (samples.train_trees, "--dev", samples.dev_trees)
+    for name, threads in (("a", 1), ("b", 2)):
+        outcome = run("train", "parser", *files, "--out", name, "--threads", threads, *options, "--log", "log.jsonl")
+        assert outcome.status == 0
+    assert Path("a").read_bytes() == Path("b").read_bytes()
+    assert not list(Path().glob("*.checkpoint*"))
+    events = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()]
+    told = [event for event in events if event["event"] in ("cycle", "epoch")]
+    assert told
+    assert all("dev_f1" in event for event in told)
+    assert run("parse", "a", stdin=b"The dog saw a cat .\n").out.startswith("(TOP ")
+    told = run("info", "a").out
+    assert options[1] in told
+    assert ("  cycle 1, " in told) == ("split-merge" in options)
+
+
 def test_files_directories_and_gzip_are_one_treebank(run, samples: Samples) -> None:
     lines = samples.train_trees.read_bytes().splitlines(keepends=True)
     Path("folder").mkdir()

@@ -26,11 +26,10 @@ from lveg.decoding.derivations import (
     decode,
     derivation_of,
     mbr_scores,
-    sample_derivations,
     tree_of,
 )
 from lveg.errors import UsageError
-from lveg.families.pcfg import Pcfg, Posterior
+from lveg.families.pcfg import Pcfg, Posterior, draw_edges
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Grammar
 
@@ -176,7 +175,7 @@ def test_sample_frequencies_are_the_posterior() -> None:
     draws = 20_000
     for case in random_cases(6, seed=30, least=5, most=60):
         grammar, forest, posterior = analysed(case)
-        drawn = Counter(tuple(edges.tolist()) for edges in sample_derivations(forest, posterior, draws, seed=1))
+        drawn = Counter(tuple(edges.tolist()) for edges in draw_edges(forest, posterior.edge, draws, seed=1))
         by_rules = Counter({anchored_of(forest, edges): count for edges, count in drawn.items()})
         z = total(case.found)
         assert set(by_rules) <= {one.rules for one in case.found}
@@ -184,9 +183,9 @@ def test_sample_frequencies_are_the_posterior() -> None:
             share = one.weight / z
             deviation = abs(by_rules[one.rules] - draws * share)
             assert deviation <= 5 * math.sqrt(draws * share * (1 - share)) + 1
-        again = sample_derivations(forest, posterior, 50, seed=1)
-        other = sample_derivations(forest, posterior, 50, seed=2)
-        first = sample_derivations(forest, posterior, 50, seed=1)
+        again = draw_edges(forest, posterior.edge, 50, seed=1)
+        other = draw_edges(forest, posterior.edge, 50, seed=2)
+        first = draw_edges(forest, posterior.edge, 50, seed=1)
         assert [edges.tolist() for edges in again] == [edges.tolist() for edges in first]
         assert [edges.tolist() for edges in again] != [edges.tolist() for edges in other]
         edges = again[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,10 +16,11 @@ import numpy as np
 
 from lveg.chart.ahead import tag_surroundings
 from lveg.chart.layout import chart_rules
+from lveg.errors import GrammarError
 from lveg.families.pcfg import Pcfg
-from lveg.forest.builders import NO_CONSTRAINTS, Constraints, tree_forest, union
+from lveg.forest.builders import NO_CONSTRAINTS, Constraints, derivation_rules, tree_forest, union
 from lveg.forest.forest import Forest, build_forest
-from lveg.grammar.binarise import Binarisation
+from lveg.grammar.binarise import Binarisation, binarise
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints, RuleRow, assemble_grammar
 from lveg.grammar.symbols import PART, PHRASE, Symbol
 from lveg.kernels.chart import chart_room, prune_chart
@@ -57,8 +59,9 @@ class Parses:
     """A forest, the grammar and coarse weights it refers to, and how it was obtained.
 
     fallback: None for the ordinary way; `wide`, `unpruned` or `glue` where that had no answer; `flat` and
-    no forest where the sentence is too long for a chart. log_z: log P(sentence) of the coarse grammar,
-    before pruning; None where it is not defined, or the parser is not exact.
+    no forest where the sentence is too long for a chart; `free` where none of the trees that it should keep to
+    is possible. log_z: log P(sentence) of the coarse grammar, before pruning; None where it is not defined, or the
+    parser is not exact.
     """
 
     forest: Forest | None
@@ -124,6 +127,18 @@ class CoarseParser:
         gold = tree_forest(self.grammar, tree, scheme)
         _, pruned = self.prune(tree.words(), p_min, p_min)
         return gold if pruned.is_empty else union(self.grammar, [pruned, gold]), gold
+
+    def within(self, trees: Sequence[Tree], scheme: Binarisation) -> Parses | None:
+        """The forest of what the rules of some cleaned trees over the same words make; None where it derives none."""
+        found = []
+        for tree in trees:
+            with suppress(GrammarError):
+                found.append(derivation_rules(self.grammar, binarise(tree, scheme), tree.words()))
+        if not found:
+            return None
+        items = np.unique(np.concatenate(found, axis=1), axis=1)
+        forest = build_forest(self.grammar, len(trees[0].words()), items)
+        return Parses(forest, self.grammar, Pcfg(self.weight), None, None)
 
     def parses(
         self,

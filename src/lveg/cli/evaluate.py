@@ -15,7 +15,9 @@ from lveg.cli.options import (
     KeepTraces,
     Quiet,
     Threads,
+    WithModels,
     cleaning_of,
+    load_parser,
     thread_count,
 )
 
@@ -40,6 +42,7 @@ def evaluate(
         Path | None,
         typer.Option(metavar="MODEL", help="Analyse GOLD's sentences with this model and score that."),
     ] = None,
+    others: WithModels = None,
     against: Annotated[
         Path | None,
         typer.Option(metavar="OTHER", help="A second system's analyses: is the difference significant?"),
@@ -85,6 +88,8 @@ def evaluate(
 
     if (system is None) == (model is None):
         raise UsageError("give either SYSTEM, a file of analyses, or --model MODEL")
+    if others and model is None:
+        raise UsageError("--with needs a --model that it goes with")
     if calibration and model is None:
         raise UsageError("--calibration needs the probabilities of a --model")
     if per_sentence and as_json:
@@ -94,7 +99,7 @@ def evaluate(
         if kind == "jsonl" or input_format:
             raise UsageError(f"{gold}: scoring needs brackets or CoNLL-U, not {kind}")
         kind = "brackets"
-    loaded = _load(model)
+    loaded = load_parser(model, others) if model and others else _load(model)
     if kind == "conllu":
         if calibration:
             raise UsageError("--calibration is for parsers")
@@ -137,7 +142,7 @@ def _evaluate_brackets(
     from lveg.evaluation.params import COLLINS, read_params
     from lveg.evaluation.signature import signature
     from lveg.learning.train import trees_fingerprint
-    from lveg.model import Parser
+    from lveg.model import Parser, ProductParser
     from lveg.model_io import model_fingerprint
 
     params = read_params(str(params_path)) if params_path else COLLINS
@@ -156,7 +161,8 @@ def _evaluate_brackets(
             )
         scores = result.sentences
         parses = result.parses
-        settings |= {"model": model_fingerprint(model), "decoder": decoder or "max-rule"}
+        members = model.members if isinstance(model, ProductParser) else (model,)
+        settings |= {"model": "*".join(map(model_fingerprint, members)), "decoder": decoder or "max-rule"}
     else:
         gold = _trees(gold_path, cleaning, allow_empty=True)
         scores = _pair_scores(gold, gold_path, system_path, cleaning, params)

@@ -31,6 +31,11 @@ def _show(facts: dict[str, Any], indent: str) -> None:
         if isinstance(value, dict):
             typer.echo(f"{label}:")
             _show(value, indent + "  ")
+        elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            typer.echo(f"{label}:")
+            for item in value:
+                told = (f"{key.replace('_', ' ')} {fact}" for key, fact in item.items())
+                typer.echo(f"{indent}  {', '.join(told)}")
         else:
             is_count = isinstance(value, int) and not isinstance(value, bool)
             typer.echo(f"{label}: {f'{value:,}' if is_count else value}")

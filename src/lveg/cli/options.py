@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from lveg.model import Parser
     from lveg.trees import Cleaning
 
 
@@ -37,6 +38,12 @@ class Unknown(StrEnum):
 
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `lveg train` wrote.")]
+WithModels = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--with", metavar="MODEL", help="A parser of the same treebank that decides too, by product; may be repeated."
+    ),
+]
 InputFile = Annotated[
     Path | None, typer.Argument(metavar="INPUT", help="A file, or `-` or nothing for standard input.")
 ]
@@ -97,6 +104,21 @@ def thread_count(threads: int | None, input: Path | None = None) -> int:
 
     is_typed = input is not None and str(input) == "-" and sys.stdin is not None and sys.stdin.isatty()
     return threads or (1 if is_typed else default_threads())
+
+
+def load_parser(path: Path, others: list[Path] | None = None) -> Parser:
+    """The parser in a file, or those in several files as one."""
+    from lveg.errors import ModelError
+    from lveg.model import Parser, product_of
+    from lveg.model_io import load_model
+
+    parsers = []
+    for file in (path, *(others or [])):
+        model = load_model(str(file))
+        if not isinstance(model, Parser):
+            raise ModelError(f"{file}: is a tagger; use `lveg tag`")
+        parsers.append(model)
+    return product_of(parsers)
 
 
 def check_output(out: Path | None, *inputs: Path | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,12 +19,16 @@ from lveg.cli.options import (
     Quiet,
     SkipBad,
     Threads,
+    WithModels,
     check_output,
+    load_parser,
     thread_count,
 )
 
 if TYPE_CHECKING:
     from lveg.model import Parse
+    from lveg.treebank.text import Input
+    from lveg.trees import Tree
 
 
 class ParseFormat(StrEnum):
@@ -45,6 +50,7 @@ def parse(
     model: ModelFile,
     input: InputFile = None,
     out: OutFile = None,
+    others: WithModels = None,
     kbest: Annotated[int, typer.Option(min=1, help="How many trees a sentence, best first.")] = 1,
     format: Annotated[
         ParseFormat,
@@ -62,7 +68,18 @@ def parse(
     p_min: Annotated[
         float | None,
         typer.Option(
-            min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned; pcfg: 1e-5, gm: 3e-5."
+            min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned; pcfg: 1e-5, others: 3e-5."
+        ),
+    ] = None,
+    prune_with: Annotated[
+        Path | None,
+        typer.Option("--prune-with", metavar="MODEL", help="Keep to what the best trees of this parser are made of."),
+    ] = None,
+    prune_kbest: Annotated[int, typer.Option(min=1, help="With --prune-with: how many trees.")] = 200,
+    constraints: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TREES", help="Keep to what these trees are made of: lists as --kbest writes them, by any parser."
         ),
     ] = None,
     max_words: Annotated[
@@ -79,24 +96,25 @@ def parse(
     the empty tree `(())`. With --kbest N there are N lines a sentence and an
     empty line after them. JSON lines carry log P(tree | sentence), log
     P(sentence), the probability of each constituent, and `fallback`, which is
-    null unless something had to be resorted to.
+    null unless something had to be resorted to. With --with, several parsers
+    decide together: max-rule takes the product of what they say of each rule, and
+    probabilities are the mean of theirs.
 
         echo "The dog saw a cat ." | lveg parse my.model
     """
     from lveg.cli.console import announce_faults, console_report
-    from lveg.errors import GrammarError, ModelError, UsageError
+    from lveg.errors import GrammarError, UsageError
     from lveg.forest.builders import NO_CONSTRAINTS, Constraints
-    from lveg.model import Parser
-    from lveg.model_io import load_model
     from lveg.parallel import ordered_map
     from lveg.treebank.source import Faults, open_output
-    from lveg.treebank.text import Input, read_sentences
+    from lveg.treebank.text import read_sentences
 
-    parser = load_model(str(model))
-    if not isinstance(parser, Parser):
-        raise ModelError(f"{model}: is a tagger; use `lveg tag`")
+    if prune_with is not None and constraints is not None:
+        raise UsageError("--prune-with and --constraints exclude each other")
+    parser = load_parser(model, others)
+    pruner = None if prune_with is None else load_parser(prune_with)
     input = input or Path("-")
-    check_output(out, input)
+    check_output(out, input, constraints)
     faults = Faults(skip_bad)
     sentences = read_sentences(
         str(input),
@@ -106,18 +124,21 @@ def parse(
         faults=faults,
     )
 
-    def work(item: tuple[int, Input]) -> tuple[Input, Parse]:
-        number, sentence = item
+    def work(item: tuple[int, Input, list[Tree]]) -> tuple[Input, Parse]:
+        number, sentence, within = item
         given = Constraints(tags=tuple(sentence.tags)) if gold_tags and sentence.tags else NO_CONSTRAINTS
         try:
+            if pruner is not None:
+                found = pruner.parse(sentence.words, count=prune_kbest, constraints=given, max_words=max_words)
+                within = [candidate.tree for candidate in found.trees]
             return sentence, parser.parse(
-                sentence.words, decoder.value, kbest, given, p_min, format is ParseFormat.jsonl, max_words
+                sentence.words, decoder.value, kbest, given, p_min, format is ParseFormat.jsonl, max_words, within
             )
         except GrammarError as error:
             hint = "; leave out --gold-tags, or choose another --column" if gold_tags else ""
             raise UsageError(f"{input}: sentence {number}: {error}{hint}") from None
 
-    items = enumerate(sentences, start=1)
+    items = numbered(sentences, constraints)
     fallbacks: Counter[str] = Counter()
     with (
         open_output(str(out) if out else None) as stream,
@@ -140,11 +161,28 @@ def parse(
     announce_faults(faults.messages)
 
 
+def numbered(sentences: Iterable[Input], constraints: Path | None) -> Iterator[tuple[int, Input, list[Tree]]]:
+    """Number, sentence, and the trees of each that a file holds; none without a file."""
+    from lveg.errors import UsageError
+    from lveg.treebank.penn import read_tree_lists
+
+    if constraints is None:
+        yield from ((number, sentence, []) for number, sentence in enumerate(sentences, start=1))
+        return
+    lists = read_tree_lists(constraints)
+    number = 0
+    for number, sentence in enumerate(sentences, start=1):
+        trees = next(lists, None)
+        if trees is None:
+            raise UsageError(f"{constraints}: has trees for {number - 1} sentences, and there are more")
+        yield number, sentence, trees
+    if next(lists, None) is not None:
+        raise UsageError(f"{constraints}: has trees for more than the {number} sentences that there are")
+
+
 def json_line(sentence: Any, result: Parse, kbest: int) -> str:
     """The JSON object of one sentence; with k-best, `trees` lists all of them."""
     import msgspec
-
-    from lveg.trees import Tree
 
     def constituents(tree: Tree) -> list[dict[str, Any]]:
         return [

@@ -47,6 +47,9 @@ class ParserModel(StrEnum):
     """Kinds of parser."""
 
     pcfg = "pcfg"
+    lvg = "lvg"
+    split_merge = "split-merge"
+    multi_scale = "multi-scale"
     gm = "gm"
 
 
@@ -66,8 +69,8 @@ class TaggerModel(StrEnum):
     gm = "gm"
 
 
-class TagObjectives(StrEnum):
-    """What taggers with discrete subtypes are learned for."""
+class Objectives(StrEnum):
+    """What grammars with a fixed number of discrete subtypes are learned for."""
 
     generative = "generative"
     discriminative = "discriminative"
@@ -88,7 +91,11 @@ def train_parser_command(
     dev: Dev = None,
     model: Annotated[
         ParserModel,
-        typer.Option(help="pcfg: the treebank's own grammar. gm: Gaussian mixtures over latent subtypes, learned."),
+        typer.Option(
+            help="pcfg: the treebank's own grammar. lvg: subtypes of each symbol, learned. split-merge: subtypes split "
+            "where that helps. multi-scale: rules that tell apart only the subtypes that matter to them. gm: Gaussian "
+            "mixtures over latent vectors, learned."
+        ),
     ] = ParserModel.pcfg,
     unknown: UnknownOption = Unknown.auto,
     unknown_threshold: Threshold = 2,
@@ -102,6 +109,17 @@ def train_parser_command(
     ] = Direction.right,
     horizontal: Annotated[int, typer.Option(min=0, help="Sibling labels that a part of a phrase remembers.")] = 0,
     vertical: Annotated[int, typer.Option(min=1, help="1: a label alone; 2: with its parent's; and so on.")] = 1,
+    cycles: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=8, help="split-merge, multi-scale: how often subtypes are split; 4, or 3, if not given."
+        ),
+    ] = None,
+    subtypes: Annotated[int, typer.Option(min=1, help="lvg: subtypes of a symbol.")] = 8,
+    objective: Annotated[
+        Objectives,
+        typer.Option(help="lvg: the likelihood of trees, by EM, or of trees given words, by gradients."),
+    ] = Objectives.generative,
     covariance: Annotated[
         Covariance, typer.Option(help="gm: one variance a Gaussian, or one a dimension.")
     ] = Covariance.spherical,
@@ -123,12 +141,28 @@ def train_parser_command(
         float | None,
         typer.Option(min=1e-9, help="gm: components start at this times P(rule), the paper's at 8; by default evenly."),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="gm: passes over the data.")] = 15,
-    learning_rate: Annotated[float, typer.Option(min=1e-9, help="gm: Adam's step, less 5 % each epoch.")] = 0.02,
-    l2: Annotated[float, typer.Option(min=0.0, help="gm: how strongly parameters are held to their start.")] = 2.0,
-    batch: Annotated[int, typer.Option(min=1, help="gm: sentences an update.")] = 64,
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="All by gradients: passes over the data; 15, 20 of multi-scale, 50 of EM, if not given."
+        ),
+    ] = None,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(
+            min=1e-9, help="By gradients: Adam's step, less 5 % each epoch; 0.02, or 0.04 of multi-scale, if not given."
+        ),
+    ] = None,
+    l2: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="By gradients: how strongly parameters are held to their start; 2, or 1 of multi-scale, if not given.",
+        ),
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, help="By gradients: sentences an update.")] = 64,
     p_min: Annotated[
-        float, typer.Option(min=1e-12, max=0.1, help="gm: training forests leave out what is less probable.")
+        float, typer.Option(min=1e-12, max=0.1, help="By gradients: training forests leave out what is less probable.")
     ] = 1e-4,
     k_best: Annotated[
         int, typer.Option(min=0, help="gm: train on this many best trees of the treebank grammar; 0: on --p-min.")
@@ -144,13 +178,16 @@ def train_parser_command(
         int | None, typer.Option(min=1, help="gm: component pruning to exactly this many; instead of the three.")
     ] = None,
     patience: Annotated[
-        int, typer.Option(min=0, help="gm: epochs without a better dev F1 before it ends; 0: all epochs.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            min=0, help="lvg, gm: epochs without a better dev F1 before it ends; 0: all. 5, or 10 of EM, if not given."
+        ),
+    ] = None,
     memory: Annotated[
-        float, typer.Option(min=0.0, metavar="GIB", help="gm: training forests beyond this are kept on disk.")
+        float, typer.Option(min=0.0, metavar="GIB", help="By gradients: training forests beyond this are kept on disk.")
     ] = 4.0,
     resume: Annotated[
-        bool, typer.Option("--resume", help="gm: go on where a run that was interrupted stopped.")
+        bool, typer.Option("--resume", help="All but pcfg: go on where a run that was interrupted stopped.")
     ] = False,
     max_length: MaxLength = None,
     keep_functions: KeepFunctions = False,
@@ -167,10 +204,11 @@ def train_parser_command(
 
     Function tags, traces and X-over-X unaries are removed first, as the field
     does; options keep them. With --dev the parser is scored as EVALB does, and
-    of a learned grammar the best epoch is kept. The options marked gm are for
-    --model gm, which learns from sentences of up to 50 words, or --max-length.
-    After every epoch its state is kept in MODEL.checkpoint until the model is
-    written; the same command with --resume goes on from there.
+    of a learned grammar the best epoch, or cycle, is kept. The options marked lvg,
+    split-merge and so on are for those models. Gradients are of sentences of up to 50
+    words, or --max-length. While a grammar is learned its state is kept in
+    MODEL.checkpoint until the model is written; the same command with --resume
+    goes on from there.
 
         lveg train parser wsj/train.mrg --dev wsj/dev.mrg --out my.model
     """
@@ -180,6 +218,9 @@ def train_parser_command(
     from lveg.learning.checkpoint import Checkpoint
     from lveg.learning.descent import Descent
     from lveg.learning.gm import GmOptions
+    from lveg.learning.lvg import BY_EM, LvgOptions
+    from lveg.learning.multi_scale import MultiScaleOptions
+    from lveg.learning.split_merge import SplitMergeOptions
     from lveg.learning.train import ParserOptions, train_parser
 
     if k_hard is not None:
@@ -188,6 +229,15 @@ def train_parser_command(
         k_min = k_max = k_hard
     if (k_min is None) != (k_max is None) or (k_min or 0) > (k_max or 0):
         raise UsageError("component pruning needs both --k-min and --k-max, the first not above the second")
+    is_em = model is ParserModel.lvg and objective is Objectives.generative
+    usual = BY_EM if is_em else MultiScaleOptions().descent if model is ParserModel.multi_scale else Descent()
+    descent = Descent(
+        epochs=epochs or usual.epochs,
+        learning_rate=learning_rate or usual.learning_rate,
+        l2=usual.l2 if l2 is None else l2,
+        batch=batch,
+        patience=usual.patience if patience is None else patience,
+    )
     gm = GmOptions(
         components=components,
         by_frequency=by_frequency,
@@ -204,7 +254,18 @@ def train_parser_command(
         k_min=k_min or 0,
         k_max=k_max or 0,
         theta=theta,
-        descent=Descent(epochs, learning_rate, l2=l2, batch=batch, patience=patience),
+        descent=descent,
+    )
+    lvg = LvgOptions(
+        subtypes,
+        objective.value,
+        p_min=p_min,
+        max_length=max_length or LvgOptions.max_length,
+        memory=int(memory * 2**30),
+        descent=descent,
+    )
+    multi_scale = MultiScaleOptions(
+        cycles or 3, p_min=p_min, max_length=lvg.max_length, memory=lvg.memory, descent=descent
     )
     options = ParserOptions(
         model=model.value,
@@ -214,8 +275,11 @@ def train_parser_command(
         max_length=max_length,
         seed=seed,
         gm=gm if model is ParserModel.gm else None,
+        lvg=lvg if model is ParserModel.lvg else None,
+        split_merge=SplitMergeOptions(cycles or 4) if model is ParserModel.split_merge else None,
+        multi_scale=multi_scale if model is ParserModel.multi_scale else None,
     )
-    checkpoint = Checkpoint(f"{out}.checkpoint", resume) if model is ParserModel.gm else None
+    checkpoint = None if model is ParserModel.pcfg else Checkpoint(f"{out}.checkpoint", resume)
     learn = train_parser if checkpoint is None else partial(train_parser, checkpoint=checkpoint)
     _train(learn, train, dev, options, out, skip_bad, threads, log, quiet)
     if checkpoint is not None:
@@ -246,9 +310,9 @@ def train_tagger_command(
         int | None, typer.Option(min=1, help="forms, lvg: subtypes of a tag; 2 and 16 if not given.")
     ] = None,
     objective: Annotated[
-        TagObjectives,
+        Objectives,
         typer.Option(help="lvg: the likelihood of words and tags, by EM, or of tags given words, by gradients."),
-    ] = TagObjectives.generative,
+    ] = Objectives.generative,
     covariance: Annotated[
         Covariance, typer.Option(help="gm: one variance a Gaussian, or one a dimension.")
     ] = Covariance.spherical,
@@ -308,7 +372,7 @@ def train_tagger_command(
     from lveg.learning.tags import BY_EM, BY_FORMS, BY_GRADIENT, TagFormsOptions, TagGmOptions, TagLvgOptions
     from lveg.learning.train import TaggerOptions, train_tagger
 
-    is_em = model is TaggerModel.lvg and objective is TagObjectives.generative
+    is_em = model is TaggerModel.lvg and objective is Objectives.generative
     given: dict[str, Any] = {
         "epochs": epochs,
         "learning_rate": learning_rate,

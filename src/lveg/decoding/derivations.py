@@ -13,7 +13,6 @@ from lveg.forest.forest import Forest
 from lveg.grammar.binarise import Derivation, Step, debinarise
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.grammar.symbols import PHRASE
-from lveg.kernels import semiring
 from lveg.kernels.assemble import STAY
 from lveg.kernels.kbest import k_best, trace
 from lveg.trees import Tree
@@ -40,9 +39,11 @@ def decode(
         raise UsageError(
             "the single best derivation (viterbi) is not defined with latent subtypes: use max-rule or mbr"
         )
-    values = posterior.edge_weight if decoder == "viterbi" else posterior.edge
-    with np.errstate(divide="ignore"):
-        scores: Floats = np.log(values)
+    if decoder == "max-rule" and posterior.log_rule is not None:
+        scores = posterior.log_rule.copy()
+    else:
+        with np.errstate(divide="ignore"):
+            scores = np.log(posterior.edge_weight if decoder == "viterbi" else posterior.edge)
     if decoder == "max-rule":
         scores[forest.edge_rule == STAY] = 0.0  # not a rule
     return best_derivations(forest, scores, count)
@@ -131,18 +132,6 @@ def best_derivations(forest: Forest, scores: Floats, count: int = 1) -> list[tup
         )
         for rank in range(found)
     ]
-
-
-def sample_derivations(forest: Forest, posterior: Posterior, count: int, seed: int = 0) -> list[Ints]:
-    """Derivations drawn from the posterior, independently; edges with parents first."""
-    generator = np.random.default_rng(seed)
-    chosen = np.empty(forest.n_nodes, np.int32)
-    drawn = []
-    for _ in range(count):
-        uniform = generator.random(forest.n_nodes)
-        size = semiring.sample(forest.edge_ptr, forest.edge_left, forest.edge_right, posterior.edge, uniform, chosen)
-        drawn.append(chosen[:size].copy())
-    return drawn
 
 
 def derivation_of(grammar: Grammar, forest: Forest, edges: Ints) -> Derivation:

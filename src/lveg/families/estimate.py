@@ -6,7 +6,7 @@ import numpy as np
 
 from lveg.grammar.grammar import Floats, Grammar
 
-_STAY_PRIOR = 0.1  # tokens: keeps a chain's last symbol from having no probability of ending it
+STAY_PRIOR = 0.1  # tokens: keeps a chain's last symbol from having no probability of ending it
 TRANSITION_PRIOR = 0.1  # tokens: lets every tag follow every tag
 
 
@@ -27,7 +27,7 @@ def pcfg_weights(grammar: Grammar) -> Floats:
     with_unary = by_symbol(unary, grammar.rule_lhs)
     branching = by_symbol(binary, grammar.rule_lhs)
     below_unary = by_symbol(unary, grammar.rule_left)
-    plain = np.where(branching > 0, np.maximum(branching - below_unary, 0.0) + _STAY_PRIOR, 0.0)
+    plain = np.where(branching > 0, np.maximum(branching - below_unary, 0.0) + STAY_PRIOR, 0.0)
     stay = plain / np.maximum(with_unary + plain, 1e-300)
     stay[grammar.n_nonterminals :] = 1.0
 

@@ -17,12 +17,14 @@ class Posterior:
     """What a family says of a forest: log Z and the probabilities of nodes and edges given the sentence.
 
     edge_weight: the weight of each edge alone; empty for families whose derivations are no products of edge weights.
+    log_rule: what max-rule sums over edges, where that is not the log of `edge`.
     """
 
     log_z: float
     node: Floats
     edge: Floats
     edge_weight: Floats
+    log_rule: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,10 @@ class Pcfg:
         weight = self.edge_weights(forest)
         return semiring.inside(forest.edge_ptr, forest.edge_left, forest.edge_right, weight, value, scale)
 
+    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+        """Derivations drawn from the posterior, independently; edges with parents first."""
+        return draw_edges(forest, self.posterior(forest).edge, count, seed)
+
     def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
         """The log weight of the derivation with these edges."""
         rules = forest.edge_rule[edges]
@@ -65,3 +71,15 @@ class Pcfg:
         posterior = self.posterior(forest).edge
         counts = np.bincount(forest.edge_rule[real], weights=posterior[real], minlength=len(self.weight))
         return counts.astype(np.float64)
+
+
+def draw_edges(forest: Forest, edge_post: Floats, count: int, seed: int) -> list[Ints]:
+    """Derivations drawn independently, each edge of a node in proportion to its posterior; parents first."""
+    generator = np.random.default_rng(seed)
+    chosen = np.empty(forest.n_nodes, np.int32)
+    drawn = []
+    for _ in range(count):
+        uniform = generator.random(forest.n_nodes)
+        size = semiring.sample(forest.edge_ptr, forest.edge_left, forest.edge_right, edge_post, uniform, chosen)
+        drawn.append(chosen[:size].copy())
+    return drawn

@@ -165,6 +165,14 @@ class Grammar:
         return " -> ".join((head, *middle, " ".join(tail)))
 
 
+def same_rules(one: Grammar, other: Grammar) -> bool:
+    """Whether two grammars have the same symbols, rules and terminals, whatever their counts."""
+    arrays = ("rule_lhs", "rule_left", "rule_right")
+    return (one.symbols, one.paths, one.lexicon) == (other.symbols, other.paths, other.lexicon) and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays
+    )
+
+
 RuleKey = tuple[Symbol | None, Symbol, Symbol | None, tuple[str, ...]]
 """(lhs, left, right, path) of a rule that is not lexical; None for ROOT and for no slot."""
 

@@ -91,23 +91,25 @@ class Em:
 
 
 def expectation_maximisation(
-    em: Em,
+    step: Callable[[Floats], tuple[Floats, float]],
+    start: Floats,
+    size: int,
     iterations: int,
     patience: int,
-    threads: int = 1,
     score: Callable[[Floats], tuple[float, dict[str, Any]]] | None = None,
     report: Report = silent,
     checkpoint: Checkpoint | None = None,
-) -> TagLvg:
+) -> Floats:
     """The parameters of the iteration with the highest score, or of the last where there is no score.
 
-    patience: iterations without a better score before it ends; 0 for no such end.
+    step: the next parameters, and the log likelihood of the present ones. size: the number of examples. patience:
+    iterations without a better score before it ends; 0 for no such end.
     """
-    model, best, best_score, first, since = em.model, em.model, -np.inf, 1, 0
+    value, best, best_score, first, since = start, start, -np.inf, 1, 0
     kept = checkpoint.load() if checkpoint is not None else None
     if kept is not None:
         facts, arrays = kept
-        model, best = em.model.with_value(arrays["value"]), em.model.with_value(arrays["best"])
+        value, best = arrays["value"], arrays["best"]
         first, since = facts["epoch"] + 1, facts["since"]
         best_score = -np.inf if facts["best_score"] is None else facts["best_score"]
         report("resumed", {"epoch": facts["epoch"], "best": facts["best_score"]})
@@ -115,23 +117,23 @@ def expectation_maximisation(
         if patience and since >= patience:
             break
         begun = time.perf_counter()
-        model, objective = em.step(model, threads)
+        value, objective = step(value)
         seconds = time.perf_counter() - begun
         facts = {
             "epoch": epoch,
-            "objective": round(-objective / len(em.examples), 4),
-            "sentences_per_second": round(len(em.examples) / seconds, 1),
+            "objective": round(-objective / size, 4),
+            "sentences_per_second": round(size / seconds, 1),
         }
         number = float(epoch)
         if score is not None:
-            number, more = score(model.value)
+            number, more = score(value)
             facts |= more
         since += 1
         if number > best_score:
-            best, best_score, since = model, number, 0
+            best, best_score, since = value, number, 0
         facts["seconds_left"] = round((time.perf_counter() - begun) * (iterations - epoch))
         report("epoch", facts)
         if checkpoint is not None and epoch < iterations:
             state = {"epoch": epoch, "best_score": best_score, "since": since}
-            checkpoint.save(state, {"value": model.value, "best": best.value})
+            checkpoint.save(state, {"value": value, "best": best})
     return best

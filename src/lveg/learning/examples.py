@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO
 
 import numpy as np
 
 from lveg.grammar.grammar import Ints
+from lveg.parallel import ordered_map
+from lveg.report import Report
+from lveg.trees import Tree
 
 
 class Examples:
@@ -63,3 +66,16 @@ class Examples:
         place, size = self._places[number - len(self._arrays)]
         assert self._file is not None
         return np.memmap(self._file, dtype=np.int32, mode="r", offset=place, shape=(size,))
+
+
+def collect(
+    example: Callable[[Tree], Ints], trees: Sequence[Tree], limit: int, threads: int, report: Report
+) -> Examples:  # fmt: skip
+    """The examples of trees, with `limit` bytes of them in memory."""
+    examples = Examples(limit)
+    for item in ordered_map(example, trees, threads):
+        examples.append(item)
+        report("progress", {"what": "building forests", "done": len(examples), "total": len(trees)})
+    held, spilled = (round(size / 2**20, 1) for size in (examples.held, examples.spilled))
+    report("forests", {"sentences": len(examples), "mib": held, "mib_on_disk": spilled})
+    return examples

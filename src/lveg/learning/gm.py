@@ -20,9 +20,8 @@ from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.descent import Descent, descend
-from lveg.learning.examples import Examples
-from lveg.parallel import ordered_map
-from lveg.report import Report, silent
+from lveg.learning.examples import Examples, collect
+from lveg.report import Report, dev_facts, silent
 from lveg.trees import Tree
 
 SMALL = 1e-3
@@ -158,13 +157,7 @@ def prepare(
             forest = best_forest(coarse, forest, gold, options.k_best)
         return np.concatenate([plan(forest), plan(gold)])
 
-    examples = Examples(options.memory)
-    for item in ordered_map(example, trees, threads):
-        examples.append(item)
-        report("progress", {"what": "building forests", "done": len(examples), "total": len(trees)})
-    held, spilled = (round(size / 2**20, 1) for size in (examples.held, examples.spilled))
-    report("forests", {"sentences": len(examples), "mib": held, "mib_on_disk": spilled})
-    return examples
+    return collect(example, trees, options.memory, threads, report)
 
 
 def best_forest(coarse: CoarseParser, forest: Forest, gold: Forest, count: int) -> Forest:
@@ -276,9 +269,7 @@ def _stage(
 
     def scored(value: Floats) -> tuple[float, dict[str, Any]]:
         assert score is not None
-        summary = score(with_values(first, value))
-        told = ("precision", "recall", "f1", "exact_match", "tag_accuracy")
-        return summary["f1"], {f"dev_{name}": summary[name] for name in told}
+        return dev_facts(score(with_values(first, value)))
 
     value = descend(
         GmObjective(first, examples, sparsity), values_of(first), descent, seed, threads,

@@ -147,8 +147,16 @@ def learn_tags(
     to_score = None if score is None else scored
     if isinstance(options, TagLvgOptions) and isinstance(first, TagLvg) and options.objective == "generative":
         em = Em(first, grammar, weight, examples, options.smoothing)
-        return expectation_maximisation(em, descent.epochs, descent.patience, threads, to_score, report, checkpoint)
-    objective = TagObjective(first, examples)
-    value = descend(objective, first.value, descent, seed, threads, to_score, report, checkpoint)
+
+        def step(value: Floats) -> tuple[Floats, float]:
+            model, log_likelihood = em.step(em.model.with_value(value), threads)
+            return model.value, log_likelihood
+
+        value = expectation_maximisation(
+            step, first.value, len(examples), descent.epochs, descent.patience, to_score, report, checkpoint
+        )
+    else:
+        objective = TagObjective(first, examples)
+        value = descend(objective, first.value, descent, seed, threads, to_score, report, checkpoint)
     learned = first.with_value(np.ascontiguousarray(value))
     return learned.rounded() if isinstance(learned, TagForms) else learned

@@ -14,6 +14,9 @@ from lveg.errors import UsageError
 from lveg.evaluation.models import score_parser, score_tagger
 from lveg.families.estimate import hmm_weights, pcfg_weights
 from lveg.families.gm import Gm
+from lveg.families.lvg import Lvg
+from lveg.families.multi_scale import MultiScale
+from lveg.families.split_lvg import SplitLvg
 from lveg.families.tag_forms import TagForms
 from lveg.families.tags import TagFamily
 from lveg.grammar.binarise import Binarisation, learn_heads
@@ -21,7 +24,11 @@ from lveg.grammar.grammar import fingerprint, tag_grammar, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.gm import GmOptions, learn
+from lveg.learning.lvg import LvgOptions, learn_lvg
+from lveg.learning.multi_scale import MultiScaleOptions, learn_multi_scale
+from lveg.learning.split_merge import SplitMerge, SplitMergeOptions
 from lveg.learning.tags import TagFormsOptions, TagGmOptions, TagLvgOptions, TagOptions, learn_tags
+from lveg.learning.tree_em import tree_em
 from lveg.model import P_MIN, Parser, Tagger
 from lveg.parallel import ordered_map
 from lveg.report import Report, silent
@@ -42,6 +49,9 @@ class ParserOptions:
     max_length: int | None = None
     seed: int = 0
     gm: GmOptions | None = None
+    lvg: LvgOptions | None = None
+    split_merge: SplitMergeOptions | None = None
+    multi_scale: MultiScaleOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -91,8 +101,8 @@ def train_parser(
     checkpoint: where the state of a long run is kept; it is the caller's to remove once the model is safe.
     """
     options = options or ParserOptions()
-    if options.model not in ("pcfg", "gm"):
-        raise UsageError(f"a parser of model {options.model!r} is not known; there are pcfg and gm")
+    if options.model not in P_MIN:
+        raise UsageError(f"a parser of model {options.model!r} is not known; there are {', '.join(P_MIN)}")
     begun = time.perf_counter()
     trees = read_gold_trees(train, options.cleaning, faults)
     report("read", {"sentences": len(trees), "words": sum(len(tree.words()) for tree in trees)})
@@ -125,27 +135,63 @@ def train_parser(
             raise UsageError(f"{dev[0]}: there are no trees to score on")
         info["dev_fingerprint"] = trees_fingerprint(gold)
     prepared: list[Parses] | None = None
-    if options.model == "gm":
+    if options.model != "pcfg":
         if gold:
-            prepared = coarse_parses(replace(parser.coarse, is_exact=False), gold, P_MIN["gm"], threads, report)
-
-        def score(gm: Gm) -> dict[str, Any]:
-            return score_parser(replace(parser, gm=gm), gold, threads=threads, report=report, prepared=prepared).summary
-
-        settings = options.gm or GmOptions()
-        if checkpoint is not None:
-            rest = {name: value for name, value in info["settings"].items() if name != "gm"}
-            checkpoint = checkpoint.keyed(train=trees_fingerprint(trees), dev=info.get("dev_fingerprint"), rest=rest)
-        learned = learn(
-            parser.coarse, binarisation, trees, settings, options.seed, threads, score if gold else None, report,
-            checkpoint,
-        )  # fmt: skip
-        parser = replace(parser, gm=learned)
+            coarse = replace(parser.coarse, is_exact=False)
+            prepared = coarse_parses(coarse, gold, P_MIN[options.model], threads, report)
+        parser = _learn_parser(parser, trees, gold, prepared, options, threads, report, checkpoint)
     if gold:
         info["dev"] = score_parser(parser, gold, threads=threads, report=report, prepared=prepared).summary
         report("dev", info["dev"])
     report("done", {"seconds": round(time.perf_counter() - begun, 2)})
     return parser
+
+
+def _learn_parser(
+    parser: Parser,
+    trees: Sequence[Tree],
+    gold: Sequence[Tree],
+    prepared: list[Parses] | None,
+    options: ParserOptions,
+    threads: int,
+    report: Report,
+    checkpoint: Checkpoint | None,
+) -> Parser:
+    """The parser with the grammar with latent subtypes that has the best F1 on the development trees."""
+    coarse, scheme, seed = parser.coarse, parser.binarisation, options.seed
+
+    def score(**latent: Gm | Lvg | SplitLvg | MultiScale) -> dict[str, Any]:
+        learned = replace(parser, **latent)  # type: ignore[arg-type]
+        return score_parser(learned, gold, threads=threads, report=report, prepared=prepared).summary
+
+    if checkpoint is not None:
+        own = ("gm", "lvg", "split_merge", "multi_scale")
+        rest = {name: value for name, value in parser.info["settings"].items() if name not in own}
+        checkpoint = checkpoint.keyed(train=trees_fingerprint(trees), dev=parser.info.get("dev_fingerprint"), rest=rest)
+    if options.model == "split-merge":
+        em = tree_em(parser.grammar, scheme, trees, threads)
+        learner = SplitMerge(em, options.split_merge or SplitMergeOptions(), seed, report)
+        split_lvg, parser.info["cycles"] = learner.learn(
+            parser.weight, (lambda lvg: score(lvg=lvg)) if gold else None, checkpoint
+        )
+        return replace(parser, lvg=split_lvg)
+    if options.model == "multi-scale":
+        multi_scale = learn_multi_scale(
+            coarse, scheme, trees, options.multi_scale or MultiScaleOptions(), seed, threads,
+            (lambda lvg: score(lvg=lvg)) if gold else None, report, checkpoint,
+        )  # fmt: skip
+        return replace(parser, lvg=multi_scale)
+    if options.model == "lvg":
+        lvg = learn_lvg(
+            coarse, scheme, trees, options.lvg or LvgOptions(), seed, threads,
+            (lambda lvg: score(lvg=lvg)) if gold else None, report, checkpoint,
+        )  # fmt: skip
+        return replace(parser, lvg=lvg)
+    gm = learn(
+        coarse, scheme, trees, options.gm or GmOptions(), seed, threads,
+        (lambda gm: score(gm=gm)) if gold else None, report, checkpoint,
+    )  # fmt: skip
+    return replace(parser, gm=gm)
 
 
 def coarse_parses(

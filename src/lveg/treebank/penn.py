@@ -6,6 +6,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from lveg.errors import TreebankError
 from lveg.treebank.source import Faults, as_list, display_name, expand, read_lines
@@ -38,6 +39,24 @@ def read_trees(
     """
     for path in expand(as_list(paths)):
         yield from _Reader(path, faults or Faults(), allow_empty).trees()
+
+
+def read_tree_lists(path: str | os.PathLike[str]) -> Iterator[list[Tree]]:
+    """The lists of trees of a file, as `lveg parse --kbest` writes them: an empty line ends the list of a sentence.
+
+    Where there is no empty line, each tree is a list of its own.
+    """
+    (file,) = expand([path])
+    reader = _Reader(file, Faults(), allow_empty=True)
+    lines = list(read_lines(file))
+    ends = [index for index, (_, text) in enumerate(lines) if not text.strip()]
+    if not ends:
+        yield from ([tree] for tree in reader.scan(lines))
+        return
+    for begin, end in pairwise([-1, *ends, len(lines)]):
+        trees = list(reader.scan(lines[begin + 1 : end]))
+        if trees:
+            yield trees
 
 
 def parse_tree(text: str) -> Tree:

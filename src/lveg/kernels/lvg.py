@@ -1,0 +1,429 @@
+"""Grammars whose symbols have discrete subtypes, over forests: sums, posteriors, and expected uses of every weight.
+
+A rule's weights are a *block*: a row for each subtype of its left-hand side, and in a row a number for each pair of
+subtypes of its children (each subtype of its only child, or one number for a word). Edges of one rule at one node
+lie together, so what their children offer is summed first, pair by pair, and met with the block once, in loops along
+whole rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lveg.kernels.assemble import STAY
+from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
+from lveg.kernels.semiring import draw, edge_scale
+
+_LOWEST = -1000
+"""Shifts below this are no contribution."""
+
+LEAST = 1e-15
+"""A subtype at a node with a lower posterior than this has no part in what is above its children."""
+
+_HEADER = 3
+
+
+class Packed(NamedTuple):
+    """The parts of a forest that inference reads, as in `Forest`."""
+
+    node_symbol: Any
+    edge_ptr: Any
+    edge_rule: Any
+    edge_left: Any
+    edge_right: Any
+
+
+class Weights(NamedTuple):
+    """subtypes: how many each symbol has. The block of rule r is weight[ptr[r] : ptr[r + 1]]."""
+
+    subtypes: Any
+    ptr: Any
+    weight: Any
+
+
+class Scores(NamedTuple):
+    """The numbers of node v are at place[v] : place[v + 1], one a subtype.
+
+    value: inside, times two to the node's scale. above: outside, such that above × value is a posterior.
+    """
+
+    place: Any
+    value: Any
+    scale: Any
+    above: Any
+
+
+@kernel
+def pack_forest(node_symbol: Any, edge_ptr: Any, edge_rule: Any, edge_left: Any, edge_right: Any) -> Any:
+    """A forest in one array of int32, its length first."""
+    n_nodes, n_edges = node_symbol.shape[0], edge_rule.shape[0]
+    packed = np.empty(_HEADER + 2 * n_nodes + 1 + 3 * n_edges, np.int32)
+    packed[0], packed[1], packed[2] = packed.shape[0], n_nodes, n_edges
+    view = view_forest(packed, 0)
+    view.node_symbol[:] = node_symbol
+    view.edge_ptr[:] = edge_ptr
+    view.edge_rule[:] = edge_rule
+    view.edge_left[:] = edge_left
+    view.edge_right[:] = edge_right
+    return packed
+
+
+@kernel
+def view_forest(packed: Any, begin: int) -> Packed:
+    """The forest that begins there."""
+    n_nodes, n_edges = packed[begin + 1], packed[begin + 2]
+    a = begin + _HEADER
+    b = a + n_nodes
+    c = b + n_nodes + 1
+    d = c + n_edges
+    e = d + n_edges
+    return Packed(packed[a:b], packed[b:c], packed[c:d], packed[d:e], packed[e : e + n_edges])
+
+
+@kernel
+def scores_for(forest: Packed, subtypes: Any) -> Scores:
+    """Room for the scores of a forest."""
+    node_symbol = forest.node_symbol
+    n_nodes = node_symbol.shape[0]
+    place = np.empty(n_nodes + 1, np.int64)
+    place[0] = 0
+    for node in range(n_nodes):
+        symbol = node_symbol[node]
+        place[node + 1] = place[node] + (subtypes[symbol] if symbol >= 0 else 1)
+    size = place[n_nodes]
+    return Scores(place, np.empty(size), np.empty(n_nodes, np.int64), np.empty(size))
+
+
+@kernel
+def most_pairs(subtypes: Any) -> int:
+    """The longest row that a block can have."""
+    most = 1
+    for symbol in range(subtypes.shape[0]):
+        most = max(most, subtypes[symbol])
+    return most * most
+
+
+@kernel
+def fill_pairs(
+    begin: int, end: int, level: int, edge_left: Any, edge_right: Any, place: Any, value: Any, scale: Any, pair: Any
+) -> int:
+    """What the children of edges of one rule offer, summed, times two to -level; the number of pairs of subtypes."""
+    left, right = edge_left[begin], edge_right[begin]
+    n_left = np.uint64(place[left + 1] - place[left]) if left >= 0 else np.uint64(1)
+    n_right = np.uint64(place[right + 1] - place[right]) if right >= 0 else np.uint64(1)
+    size = n_left * n_right
+    for j in range(size):
+        pair[j] = 0.0
+    for edge in range(begin, end):
+        left, right = edge_left[edge], edge_right[edge]
+        shift = edge_scale(left, right, scale) - level
+        if shift < _LOWEST:
+            continue
+        factor = power_of_two(shift)
+        if left < 0:
+            pair[0] += factor
+            continue
+        l = np.uint64(place[left])  # noqa: E741
+        if right < 0:
+            for b in range(n_left):
+                pair[b] += factor * value[l + b]
+            continue
+        r, at = np.uint64(place[right]), np.uint64(0)
+        for b in range(n_left):
+            x = factor * value[l + b]
+            if x != 0.0:
+                for c in range(n_right):
+                    pair[at + c] += x * value[r + c]
+            at += n_right
+    return int(size)
+
+
+@kernel
+def rule_end(edge: int, end: int, edge_rule: Any) -> int:
+    """The end of the run of edges that have the rule of this one."""
+    stop = edge + 1
+    while stop < end and edge_rule[stop] == edge_rule[edge]:
+        stop += 1
+    return stop
+
+
+@kernel
+def inside(forest: Packed, weights: Weights, is_open: Any, scores: Scores, pair: Any) -> float:
+    """log Z; fills values and scales  [math: lvg-inside].
+
+    is_open: by place, whether the subtype may be used there; empty where all may. pair: room for the longest row.
+    """
+    _, edge_ptr, edge_rule, edge_left, edge_right = forest
+    _, ptr, weight = weights
+    place, value, scale, _ = scores
+    n_nodes = edge_ptr.shape[0] - 1
+    is_masked = is_open.shape[0] > 0
+    for node in range(n_nodes):
+        begin, end = edge_ptr[node], edge_ptr[node + 1]
+        first, last = place[node], place[node + 1]
+        largest = DEAD
+        for edge in range(begin, end):
+            largest = max(largest, edge_scale(edge_left[edge], edge_right[edge], scale))
+        for at in range(first, last):
+            value[at] = 0.0
+        scale[node] = DEAD
+        if largest == DEAD:
+            continue
+        edge = begin
+        while edge < end:
+            stop, rule = rule_end(edge, end, edge_rule), edge_rule[edge]
+            size = np.uint64(fill_pairs(edge, stop, largest, edge_left, edge_right, place, value, scale, pair))
+            if rule == STAY:
+                for at in range(first, last):
+                    value[at] += pair[at - first]
+            else:
+                w = np.uint64(ptr[rule])
+                for at in range(first, last):
+                    if not is_masked or is_open[at]:
+                        total = 0.0
+                        for j in range(size):
+                            total += weight[w + j] * pair[j]
+                        value[at] += total
+                    w += size
+            edge = stop
+        best = 0.0
+        for at in range(first, last):
+            if is_masked and not is_open[at]:
+                value[at] = 0.0
+            best = max(best, value[at])
+        if best > 0.0:
+            exponent = exponent_of(best)
+            down = power_of_two(-exponent)
+            for at in range(first, last):
+                value[at] *= down
+            scale[node] = largest + exponent
+    if n_nodes == 0 or scale[n_nodes - 1] == DEAD:
+        return -math.inf
+    log_z: float = math.log(value[place[n_nodes - 1]]) + scale[n_nodes - 1] * math.log(2.0)
+    return log_z
+
+
+@kernel
+def outside(
+    forest: Packed, weights: Weights, scores: Scores, pair: Any, beside: Any, sign: float, use: Any, edge_post: Any
+) -> None:  # fmt: skip
+    """Fill what is above each node; where there is room, posteriors of edges and uses of weights  [math: lvg-outside].
+
+    use: sign × the derivative of log Z in every weight is added. pair, beside: room for the longest row.
+    """
+    _, edge_ptr, edge_rule, edge_left, edge_right = forest
+    _, ptr, weight = weights
+    place, value, scale, above = scores
+    with_use, with_post = use.shape[0] > 0, edge_post.shape[0] > 0
+    root = edge_ptr.shape[0] - 2
+    above[:] = 0.0
+    above[place[root]] = 1.0 / value[place[root]]
+    for node in range(root, -1, -1):
+        first, last = place[node], place[node + 1]
+        if scale[node] == DEAD:
+            for edge in range(edge_ptr[node], edge_ptr[node + 1] if with_post else 0):
+                edge_post[edge] = 0.0
+            continue
+        for at in range(first, last):
+            if above[at] * value[at] < LEAST:
+                above[at] = 0.0
+        edge, end = edge_ptr[node], edge_ptr[node + 1]
+        while edge < end:
+            stop, rule = rule_end(edge, end, edge_rule), edge_rule[edge]
+            if rule != STAY and with_use:
+                size = np.uint64(fill_pairs(edge, stop, scale[node], edge_left, edge_right, place, value, scale, pair))
+                w = np.uint64(ptr[rule])
+                for at in range(first, last):
+                    x = sign * above[at]
+                    if x != 0.0:
+                        for j in range(size):
+                            use[w + j] += x * pair[j]
+                    w += size
+            if rule == STAY:
+                for at in range(first, last):
+                    beside[at - first] = above[at]
+            else:
+                size = np.uint64(ptr[rule + 1] - ptr[rule]) // np.uint64(last - first)
+                for j in range(size):
+                    beside[j] = 0.0
+                w = np.uint64(ptr[rule])
+                for at in range(first, last):
+                    x = above[at]
+                    if x != 0.0:
+                        for j in range(size):
+                            beside[j] += x * weight[w + j]
+                    w += size
+            while edge < stop:
+                post = hand_down(
+                    edge_left[edge], edge_right[edge], scale[node], place, value, scale, above, beside
+                )  # fmt: skip
+                if with_post:
+                    edge_post[edge] = post
+                edge += 1
+
+
+@kernel
+def hand_down(left: int, right: int, level: int, place: Any, value: Any, scale: Any, above: Any, beside: Any) -> float:
+    """Add to the outside of an edge's children; the edge's posterior.
+
+    beside: for each pair of the children's subtypes, what the node above gives it. level: that node's scale.
+    """
+    shift = edge_scale(left, right, scale) - level
+    if shift < _LOWEST:
+        return 0.0
+    factor = power_of_two(shift)
+    if left < 0:
+        word: float = factor * beside[0]
+        return word
+    l, n_left = np.uint64(place[left]), np.uint64(place[left + 1] - place[left])  # noqa: E741
+    post = 0.0
+    if right < 0:
+        for b in range(n_left):
+            above[l + b] += factor * beside[b]
+        for b in range(n_left):
+            post += value[l + b] * beside[b]
+        return factor * post
+    r, n_right, at = np.uint64(place[right]), np.uint64(place[right + 1] - place[right]), np.uint64(0)
+    for b in range(n_left):
+        x = factor * value[l + b]
+        if x != 0.0:
+            total = 0.0
+            for c in range(n_right):
+                total += beside[at + c] * value[r + c]
+            for c in range(n_right):
+                above[r + c] += x * beside[at + c]
+            above[l + b] += factor * total
+            post += x * total
+        at += n_right
+    return post
+
+
+@kernel
+def run(packed: Any, sign: Any, weights: Weights, log_z: Any, edge_post: Any, share: Any, use: Any, usage: Any) -> None:
+    """Inference over forests one after the other: log Z of each, and where there is room for them the rest.
+
+    edge_post, share: posteriors of edges and of nodes' subtypes, by place, for a single forest. use: sign × the
+    derivative of log Z in the weights is added, a sign a forest. usage: how often each subtype is used, by symbol.
+    """
+    subtypes = weights.subtypes
+    first = np.zeros(subtypes.shape[0] + 1, np.int64)
+    for symbol in range(subtypes.shape[0]):
+        first[symbol + 1] = first[symbol] + subtypes[symbol]
+    pair, beside = np.empty(most_pairs(subtypes)), np.empty(most_pairs(subtypes))
+    all_open = np.empty(0, np.bool_)
+    with_usage, with_share = usage.shape[0] > 0, share.shape[0] > 0
+    begin, number = 0, 0
+    while begin < packed.shape[0]:
+        forest = view_forest(packed, begin)
+        scores = scores_for(forest, subtypes)
+        log_z[number] = inside(forest, weights, all_open, scores, pair)
+        if log_z[number] > -math.inf and (use.shape[0] > 0 or with_share or with_usage):
+            some_sign = sign[number] if use.shape[0] > 0 else 0.0
+            outside(forest, weights, scores, pair, beside, some_sign, use, edge_post)
+            node_symbol, (place, value, _, above) = forest.node_symbol, scores
+            for node in range(node_symbol.shape[0] if with_usage else 0):
+                if node_symbol[node] >= 0:
+                    to = first[node_symbol[node]] - place[node]
+                    for at in range(place[node], place[node + 1]):
+                        usage[to + at] += value[at] * above[at]
+            for at in range(share.shape[0]):
+                share[at] = value[at] * above[at]
+        begin += packed[begin]
+        number += 1
+
+
+@kernel
+def merge_losses(packed: Any, weights: Weights, usage: Any, loss: Any) -> None:
+    """Add to `loss` what the trees' log likelihood loses, about, where subtypes 2 i and 2 i + 1 become one.
+
+    loss: by symbol and subtype, at the first of the two. usage: how often each subtype is used (Petrov et al. 2006,
+    section 2.3)  [math: merge].
+    """
+    subtypes = weights.subtypes
+    first = np.zeros(subtypes.shape[0] + 1, np.int64)
+    for symbol in range(subtypes.shape[0]):
+        first[symbol + 1] = first[symbol] + subtypes[symbol]
+    pair, beside = np.empty(most_pairs(subtypes)), np.empty(most_pairs(subtypes))
+    all_open, nothing = np.empty(0, np.bool_), np.empty(0)
+    begin = 0
+    while begin < packed.shape[0]:
+        forest = view_forest(packed, begin)
+        scores = scores_for(forest, subtypes)
+        if inside(forest, weights, all_open, scores, pair) > -math.inf:
+            outside(forest, weights, scores, pair, beside, 0.0, nothing, nothing)
+            node_symbol, (place, value, _, above) = forest.node_symbol, scores
+            for node in range(node_symbol.shape[0]):
+                symbol = node_symbol[node]
+                if symbol < 0:
+                    continue
+                to = first[symbol]
+                for a in range(0, subtypes[symbol] - 1, 2):
+                    x = place[node] + a
+                    both = usage[to + a] + usage[to + a + 1]
+                    if both <= 0.0:
+                        continue
+                    joint = (usage[to + a] * value[x] + usage[to + a + 1] * value[x + 1]) / both
+                    apart = above[x] * value[x] + above[x + 1] * value[x + 1]
+                    ratio = 1.0 - apart + joint * (above[x] + above[x + 1])
+                    loss[to + a] -= math.log(max(ratio, 1e-300))
+        begin += packed[begin]
+
+
+@kernel
+def draw_edges(forest: Packed, weights: Weights, scores: Scores, uniform: Any, chosen: Any) -> int:
+    """Draw a derivation from the posterior; its edges, parents first, in `chosen`, and how many.
+
+    uniform: two numbers in [0, 1) for each edge that a derivation may have  [math: lvg-sample].
+    """
+    _, edge_ptr, edge_rule, edge_left, edge_right = forest
+    subtypes, ptr, weight = weights
+    place, value, scale, _ = scores
+    n_nodes = edge_ptr.shape[0] - 1
+    most_edges = 1
+    for node in range(n_nodes):
+        most_edges = max(most_edges, edge_ptr[node + 1] - edge_ptr[node])
+    edge_share, pair = np.empty(most_edges), np.empty(most_pairs(subtypes))
+    stack = np.empty((chosen.shape[0] + 2, 2), np.int64)
+    stack[0, 0], stack[0, 1] = n_nodes - 1, 0
+    height, size = 1, 0
+    while height > 0:
+        height -= 1
+        node, subtype = stack[height, 0], stack[height, 1]
+        begin, end = edge_ptr[node], edge_ptr[node + 1]
+        for edge in range(begin, end):
+            width = fill_pairs(edge, edge + 1, scale[node], edge_left, edge_right, place, value, scale, pair)
+            total = pair[subtype] if edge_rule[edge] == STAY else 0.0
+            for j in range(width if edge_rule[edge] != STAY else 0):
+                total += weight[ptr[edge_rule[edge]] + subtype * width + j] * pair[j]
+            edge_share[edge - begin] = total
+        edge = begin + draw(edge_share, 0, end - begin, uniform[2 * size])
+        left, right, rule = edge_left[edge], edge_right[edge], edge_rule[edge]
+        picked = subtype
+        if rule != STAY:
+            width = fill_pairs(edge, edge + 1, scale[node], edge_left, edge_right, place, value, scale, pair)
+            for j in range(width):
+                pair[j] *= weight[ptr[rule] + subtype * width + j]
+            picked = draw(pair, 0, width, uniform[2 * size + 1])
+        chosen[size] = edge
+        size += 1
+        n_right = place[right + 1] - place[right] if right >= 0 else 1
+        if right >= 0:
+            stack[height, 0], stack[height, 1] = right, picked % n_right
+            height += 1
+        if left >= 0:
+            stack[height, 0], stack[height, 1] = left, picked // n_right
+            height += 1
+    return size
+
+
+@kernel
+def draw_many(packed: Any, weights: Weights, uniform: Any, chosen: Any, sizes: Any) -> None:
+    """A derivation of one forest for each row of `uniform`: its edges in a row of `chosen`, and its size."""
+    forest = view_forest(packed, 0)
+    scores = scores_for(forest, weights.subtypes)
+    inside(forest, weights, np.empty(0, np.bool_), scores, np.empty(most_pairs(weights.subtypes)))
+    for row in range(uniform.shape[0]):
+        sizes[row] = draw_edges(forest, weights, scores, uniform[row], chosen[row])
