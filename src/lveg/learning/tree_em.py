@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +14,7 @@ from lveg.forest.builders import tree_forest
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.lvg import merge_losses
+from lveg.parallel import ordered_map
 from lveg.trees import Tree
 
 PARTS = 8
@@ -61,11 +61,10 @@ class TreeEm:
             return slope, usage, float(log_z.sum())
 
         rules, subtypes, total = np.zeros(model.shape.size), np.zeros(model.shape.n_subtypes), 0.0
-        with ThreadPoolExecutor(self.threads) as pool:
-            for slope, usage, log_z in pool.map(work, self.parts):
-                rules += slope
-                subtypes += usage
-                total += log_z
+        for slope, usage, log_z in ordered_map(work, self.parts, self.threads, ahead=1):
+            rules += slope
+            subtypes += usage
+            total += log_z
         rules *= model.weight
         return Uses(rules, subtypes, total)
 
@@ -83,8 +82,7 @@ class TreeEm:
             merge_losses(part, model.weights, usage, loss)
             return loss
 
-        with ThreadPoolExecutor(self.threads) as pool:
-            total: Floats = np.sum(list(pool.map(work, self.parts)), axis=0)
+        total: Floats = np.sum(list(ordered_map(work, self.parts, self.threads)), axis=0)
         return total
 
     def _keep_counts(self, shape: Shape, counts: Floats, lent: float) -> None:
