@@ -2,9 +2,9 @@
 
     python benchmarks/bench_tag_speed.py [SYSTEM ...]
 
-Systems: forms, the default, hmm, lvg-16 and gm (K = 4, d = 3), each learned for one epoch from English, with the default
-lexicon. Every command runs in a process of its own, on the development file and on the same ten times over; the speed is
-the difference in words over the difference in CPU time. Memory is the largest that was resident.
+Systems: forms, the default, hmm, lvg-16 and gm (K = 4, d = 3), each learned for one epoch from English, with the
+default lexicon. Every command runs in a process of its own, on the development file and on the same ten times over; the
+speed is the difference in words over the difference in CPU time. Memory is the largest that was resident.
 """
 
 from __future__ import annotations

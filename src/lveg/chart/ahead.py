@@ -11,7 +11,17 @@ _DOUBLINGS = 7  # a boundary is handed on up to 127 times, at the price of 7
 
 
 def tag_surroundings(grammar: Grammar, weight: Floats) -> Ahead:
-    """Which tags come before and after each symbol in the trees of the grammar, and which tag follows which."""
+    """Which tags come before and after each symbol in the trees of the grammar, and which tag follows which.
+
+    Weights that are no probabilities, of a file that was tampered with, may give numbers that are none: they become 0.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        found = _surroundings(grammar, weight)
+    return Ahead(*(np.nan_to_num(array, posinf=0.0, neginf=0.0) for array in found))
+
+
+def _surroundings(grammar: Grammar, weight: Floats) -> Ahead:
+    """The same, as it comes."""
     n, size = grammar.n_nonterminals, len(grammar.symbols)
     binary, unary, root = (grammar.kind_slice(kind) for kind in ("binary", "unary", "root"))
     lhs, left, right, count = grammar.rule_lhs, grammar.rule_left, grammar.rule_right, grammar.count
