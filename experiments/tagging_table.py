@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
+import io
 import json
 import statistics
 import sys
@@ -33,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from common import changed, data_dir
 
 from lveg._version import __version__
+from lveg.container import write_whole
 from lveg.evaluation.models import score_tagger
 from lveg.grammar.lexicon import LexiconOptions
 from lveg.learning.tags import BY_GRADIENT, TagGmOptions, TagLvgOptions
@@ -67,9 +69,9 @@ class Run:
     version: str
 
     @property
-    def key(self) -> tuple[str, str, int, str]:
-        """What makes a run the same as another."""
-        return self.language, self.system, self.seed, self.settings
+    def key(self) -> tuple[str, int, str]:
+        """What makes a run the same as another, whatever the system was called."""
+        return self.language, self.seed, self.settings
 
 
 def files_of(language: str) -> tuple[str, list[str]] | None:
@@ -139,12 +141,11 @@ def read_runs(path: Path) -> Iterator[Run]:
 
 def write_runs(path: Path, runs: Iterable[Run]) -> None:
     """Put the runs into the file, or leave it as it is where that fails."""
-    beside = path.with_name(f"{path.name}.part")
-    with beside.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Run)])
-        writer.writeheader()
-        writer.writerows(map(asdict, runs))
-    beside.replace(path)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, [field.name for field in fields(Run)])
+    writer.writeheader()
+    writer.writerows(map(asdict, runs))
+    write_whole(str(path), text.getvalue().encode())
 
 
 Cell = tuple[str, bool]
@@ -239,13 +240,13 @@ def main() -> None:
         for system in asked.systems:
             for seed in map(int, asked.seeds):
                 options = options_of(language, system, seed)
-                done = known.get((found[0], system, seed, settings_of(options)))
+                done = known.get((found[0], seed, settings_of(options)))
                 if done is None:
                     done = run(*found, system, options, asked.threads)
                     known[done.key] = done
                     write_runs(path, known.values())
                     print(*asdict(done).values(), sep="\t", file=sys.stderr, flush=True)
-                runs.append(done)
+                runs.append(replace(done, system=system))
     if runs:
         table = table_of(runs, "" if asked.decoder == "posterior" else "sequence_")
         asked.out.with_name(f"{asked.out.name}.svg").write_text(svg(*table), encoding="utf-8")
