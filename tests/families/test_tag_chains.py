@@ -23,6 +23,7 @@ from lveg.families.tag_lvg import TagLvg, start_lvg
 from lveg.families.tags import TagFamily, TagPosterior, pack
 from lveg.grammar.grammar import Floats, Grammar, Ints, tag_grammar
 from lveg.grammar.lexicon import LexiconOptions
+from lveg.kernels.chain_gm import MOST_KEPT
 
 GRID = np.linspace(-12.0, 12.0, 1201)
 STEP = GRID[1] - GRID[0]
@@ -335,6 +336,21 @@ def test_two_thousand_words_do_not_underflow(name: str) -> None:
     np.testing.assert_allclose(posterior.tag.sum(axis=1), 1.0, atol=1e-9)
     np.testing.assert_allclose(posterior.pair.sum(axis=2), posterior.tag[:-1], atol=1e-9)
     np.testing.assert_allclose(posterior.pair.sum(axis=1), posterior.tag[1:], atol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["spherical", "diagonal"])
+def test_gradients_where_a_sentence_is_too_long_to_keep_its_overlaps(covariance: str) -> None:
+    grammar = random_grammar(2)
+    model = random_gm(grammar, 4, 3, covariance, 2)
+    packed = pack(grammar.lexicon.terminals(list("abcd") * 500))
+    n_tags = np.diff(model.table.ptr)[packed[1:2001]].astype(int)
+    assert (n_tags[:-2] * n_tags[1:-1] * n_tags[2:]).sum() * 4**3 > MOST_KEPT
+    slope = np.zeros_like(model.value)
+    model.run(packed, False, 1.0, slope)
+    log_z = partial(log_z_at, model, packed, False)
+    for place in np.random.default_rng(0).choice(len(slope), 20, replace=False):
+        expected = central_difference(log_z, model.value, int(place))
+        assert slope[place] == pytest.approx(expected, rel=1e-6, abs=1e-5)
 
 
 def test_the_best_sequence_is_the_best_of_all() -> None:

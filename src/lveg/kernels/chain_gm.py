@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lveg.kernels.chain import LOG_2, TagTable, lattice, rescale
-from lveg.kernels.gm_overlaps import overlaps_of
+from lveg.kernels.gm_overlaps import finish_spherical, overlaps_of
 from lveg.kernels.jit import kernel, power_of_two
 
 _TWO_PI = 6.283185307179586
+_ONE = np.uint64(1)
+MOST_KEPT = 2**18
+"""Overlaps of a sentence that are kept for the way back; where there are more, they are worked out again."""
 
 
 class GmArrays(NamedTuple):
@@ -33,36 +36,60 @@ class GmArrays(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where the rows and columns of one tag of one word are worked out; the largest numbers of them are its sizes."""
+    """Where rows and columns are worked out.
+
+    Rows and overlaps are kept for the way back, unless a sentence has too many of them. The other arrays serve one tag
+    of one word at a time: the two Gaussians of each row (in_ the rule into the tag, word_ the emission), where the
+    first of them are from (source), the columns, and what is made of them.
+    """
 
     row_mean: Any
     row_var: Any
     constant: Any
+    overlap: Any
+    in_mean: Any
+    in_var: Any
+    word_mean: Any
+    word_var: Any
+    source: Any
     tail: Any
     above: Any
     pull: Any
     bend: Any
     inverse: Any
     posterior: Any
+    excess: Any
     column: Any
     head: Any
     square: Any
     product: Any
     power: Any
     power_bits: Any
-    overlap: Any
 
 
 @kernel
-def make_room(n_rows: int, n_columns: int, dim: int, n_var: int) -> Room:
-    """Room for so many rows and columns."""
-    size = n_rows * max(n_columns, 1)
-    power = np.empty(size)
+def make_room(packed: Any, table: TagTable, n_tags: int, width: int, dim: int, n_var: int) -> Room:
+    """Room for any of the packed sentences."""
+    ptr = table.ptr
+    rows, columns = n_tags * width * width, n_tags * width
+    most, at = 0, 0
+    while at < packed.shape[0]:
+        n, cells, before, here = packed[at], 0, 0, 1
+        for i in range(n + 1):
+            after = 1 if i == n else ptr[packed[at + 1 + i] + 1] - ptr[packed[at + 1 + i]]
+            cells += before * here * after
+            before, here = here, after
+        most = max(most, cells)
+        at += 1 + 2 * n
+    kept_cells = max(rows * columns, min(most * width**3, MOST_KEPT))
+    kept_rows = max(rows, kept_cells // width)
+    power = np.empty(rows * columns)
     return Room(
-        np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty(n_rows), np.empty(n_rows), np.empty(n_rows),
-        np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty(n_rows), np.empty(n_rows),
-        np.empty(n_columns, np.int64), np.empty(n_columns), np.empty(size), np.empty(size), power,
-        power.view(np.int64), np.empty(size),
+        np.empty((dim, kept_rows)), np.empty((n_var, kept_rows)), np.empty(kept_rows), np.empty(kept_cells),
+        np.empty((dim, rows)), np.empty((n_var, rows)), np.empty((dim, rows)), np.empty((n_var, rows)),
+        np.empty(rows, np.int64), np.empty(rows), np.empty(rows), np.empty((dim, rows)), np.empty((n_var, rows)),
+        np.empty(rows), np.empty(rows), np.empty(rows), np.empty(columns, np.int64), np.empty(columns),
+        np.empty(rows * columns), np.empty(rows * columns), power, power.view(np.int64),
     )  # fmt: skip
 
 
@@ -77,9 +104,10 @@ def run(
     sign 0 for sums alone. share (n, T) and pair (n - 1, T, T), for one sentence, get the posteriors of tags and of
     neighbours; empty for none.
     """
+    room = make_room(packed, table, n_tags, width, weight.mean.shape[0], weight.std.shape[0])
     total, at = 0.0, 0
     while at < packed.shape[0]:
-        total += sentence(packed, at, is_given, sign, table, n_tags, width, weight, slope, share, pair)
+        total += sentence(packed, at, is_given, sign, table, n_tags, width, weight, slope, room, share, pair)
         at += 1 + 2 * packed[at]
     return total
 
@@ -87,7 +115,7 @@ def run(
 @kernel
 def sentence(
     packed: Any, at: int, is_given: bool, sign: float, table: TagTable, n_tags: int, width: int, weight: GmArrays,
-    slope: GmArrays, share: Any, pair: Any,
+    slope: GmArrays, room: Room, share: Any, pair: Any,
 ) -> float:  # fmt: skip
     """log Z of the sentence at this place, -inf where it has no tags; `run` tells the rest."""
     n = packed[at]
@@ -95,20 +123,33 @@ def sentence(
         return 0.0
     begin, tag, rule = lattice(table, packed, at, is_given)
     layer = np.zeros(n + 2, np.int64)
-    n_rows, n_columns = 0, 0
     for i in range(n + 1):
-        before, after = begin[i + 1] - begin[i], begin[i + 2] - begin[i + 1]
-        layer[i + 1] = layer[i] + before * after * width
-        n_rows, n_columns = max(n_rows, before * width * width), max(n_columns, after * width)
-    room = make_room(n_rows, n_columns, weight.mean.shape[0], weight.std.shape[0])
+        layer[i + 1] = layer[i] + (begin[i + 1] - begin[i]) * (begin[i + 2] - begin[i + 1]) * width
+    kept = places(n, begin, width)
     inside = np.zeros(layer[n + 1])
     scale = np.zeros(n + 1, np.int64)
-    log_z = forward(n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale)
+    log_z = forward(n, begin, tag, rule, layer, kept, n_tags, width, weight, room, inside, scale)
     if (sign != 0.0 or share.shape[0] > 0) and -math.inf < log_z < math.inf:
         backward(
-            n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale, sign, slope, share, pair
+            n, begin, tag, rule, layer, kept, n_tags, width, weight, room, inside, scale, sign, slope, share, pair
         )  # fmt: skip
     return log_z
+
+
+@kernel
+def places(n: int, begin: Any, width: int) -> Any:
+    """(2, tags of the lattice): where the rows and the overlaps of each tag begin; 0 for all that are not kept."""
+    kept = np.zeros((2, begin[n + 2]), np.int64)
+    n_rows, n_cells = 0, 0
+    for i in range(1, n + 1):
+        rows = (begin[i] - begin[i - 1]) * width * width
+        for y in range(begin[i], begin[i + 1]):
+            kept[0, y], kept[1, y] = n_rows, n_cells
+            n_rows += rows
+            n_cells += rows * (begin[i + 2] - begin[i + 1]) * width
+    if max(n_cells, n_rows * width) > MOST_KEPT:
+        kept[:] = 0
+    return kept
 
 
 @kernel
@@ -128,8 +169,8 @@ def reach(rule: int, n_tags: int, width: int) -> int:
 
 @kernel
 def forward(
-    n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, room: Room,
-    inside: Any, scale: Any,
+    n: int, begin: Any, tag: Any, rule: Any, layer: Any, kept: Any, n_tags: int, width: int, weight: GmArrays,
+    room: Room, inside: Any, scale: Any,
 ) -> float:  # fmt: skip
     """log Z; fills inside with what leads up to each component of each link  [math: tag-inside].
 
@@ -137,7 +178,7 @@ def forward(
     layer[i] + (x × tags of the next + y) × K + k.
     """
     link_weight = weight.weight
-    constant, tail, overlap = room.constant, room.tail, room.overlap
+    column, constant, tail, overlap = room.column, room.constant, room.tail, room.overlap
     for y in range(begin[1], begin[2]):
         first = link(0, n, 0, tag[y], n_tags) * width
         for k in range(width):
@@ -146,17 +187,18 @@ def forward(
     for i in range(1, n + 1):
         after = (begin[i + 2] - begin[i + 1]) * width
         for y in range(begin[i], begin[i + 1]):
-            n_rows = meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+            take_columns(i, n, y, begin, tag, n_tags, width, column)
+            n_rows = meet(i, n, y, begin, tag, rule, kept, n_tags, width, weight, room)
             take_tail(i, y, begin, layer, width, inside, tail)
+            rows, cell, to = np.uint64(kept[0, y]), np.uint64(kept[1, y]), layer[i] + (y - begin[i]) * after
             for r in range(n_rows):
-                tail[r] *= constant[r]
-            to = layer[i] + (y - begin[i]) * after
+                tail[r] *= constant[rows + r]
             for c in range(after):
-                value, at = 0.0, c * n_rows
+                value = 0.0
                 for r in range(n_rows):
-                    value += tail[r] * overlap[at + r]
-                first = link(i, n, tag[y], tag[begin[i + 1] + c // width], n_tags) * width
-                inside[to + c] = value * link_weight[first + c % width]
+                    value += tail[r] * overlap[cell + r]
+                cell += n_rows
+                inside[to + c] = value * link_weight[column[c]]
         scale[i] = rescale(inside, layer[i], layer[i + 1])
         total += scale[i]
     z = 0.0
@@ -179,95 +221,166 @@ def take_tail(i: int, y: int, begin: Any, layer: Any, width: int, value: Any, ta
 
 
 @kernel
-def meet(
-    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays, room: Room
-) -> int:
-    """Fill the rows, columns and overlaps of a tag of word i; the number of rows  [math: tag-overlap]."""
-    make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, room)
-    n_rows: int = (begin[i] - begin[i - 1]) * width * width
-    column = room.column
+def take_columns(i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, column: Any) -> None:
+    """Fill column with the components of the rules out of a tag of word i."""
     c = 0
     for z in range(begin[i + 1], begin[i + 2]):
         first = link(i, n, tag[y], tag[z], n_tags) * width
-        for l in range(width):  # noqa: E741
-            column[c] = first + l
-            distances(n_rows, c, first + l, weight, room)
+        for k in range(width):
+            column[c] = first + k
             c += 1
-    overlaps_of(room.square, room.product, room.power, room.power_bits, c * n_rows, room.overlap, 0)
+
+
+@kernel
+def take_factors(
+    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, mean: Any, var: Any, source: Any,
+    in_mean: Any, in_var: Any, word_mean: Any, word_var: Any,
+) -> Any:  # fmt: skip
+    """Fill in_ and word_ with the Gaussians of each row, source with those of the rules in; the number of rows."""
+    word = (2 * (n_tags * n_tags + n_tags) + rule[y]) * width
+    count = 0
+    for x in range(begin[i - 1], begin[i]):
+        first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
+        for k in range(width):
+            source[count] = first + k
+            count += 1
+    for d in range(mean.shape[0]):
+        r = np.uint64(0)
+        for s in range(count):
+            value = mean[d, source[s]]
+            for j in range(word, word + width):
+                in_mean[d, r] = value
+                word_mean[d, r] = mean[d, j]
+                r += _ONE
+    for g in range(var.shape[0]):
+        r = np.uint64(0)
+        for s in range(count):
+            value = var[g, source[s]]
+            for j in range(word, word + width):
+                in_var[g, r] = value
+                word_var[g, r] = var[g, j]
+                r += _ONE
+    return np.uint64(count * width)
+
+
+@kernel
+def meet(
+    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, kept: Any, n_tags: int, width: int, weight: GmArrays,
+    room: Room,
+) -> Any:  # fmt: skip
+    """Fill the rows and overlaps of a tag of word i, whose columns are there; its rows  [math: tag-overlap]."""
+    mean, var, square, product, power, power_bits = (
+        weight.mean, weight.std, room.square, room.product, room.power, room.power_bits,
+    )  # fmt: skip
+    rows, n_columns = np.uint64(kept[0, y]), (begin[i + 2] - begin[i + 1]) * width
+    n_rows = take_factors(
+        i, n, y, begin, tag, rule, n_tags, width, mean, var, room.source, room.in_mean, room.in_var, room.word_mean,
+        room.word_var,
+    )  # fmt: skip
+    multiply(
+        n_rows, rows, room.in_mean, room.in_var, room.word_mean, room.word_var, room.row_mean, room.row_var,
+        room.inverse, square, product,
+    )  # fmt: skip
+    overlaps_of(square, product, power, power_bits, n_rows, room.constant, rows)
+    weigh(n_rows, rows, width, weight.weight, (n_tags * n_tags + 2 * n_tags + rule[y]) * width, room.constant)
+    distances(n_rows, n_columns, rows, room.column, mean, var, room.row_mean, room.row_var, square, product)
+    count = n_rows * np.uint64(n_columns)
+    if var.shape[0] < mean.shape[0]:
+        finish_spherical(square, product, power, count, mean.shape[0])
+    overlaps_of(square, product, power, power_bits, count, room.overlap, kept[1, y])
     return n_rows
 
 
 @kernel
-def distances(n_rows: int, c: int, of: int, weight: GmArrays, room: Room) -> None:
-    """Squared distances over summed variances, and products of those variances times 2 pi, of a column and all rows.
-
-    Loops with one store each become vector instructions; the rows of a column are many, its dimensions few.
-    """
-    mean, var = weight.mean, weight.std
-    row_mean, row_var, square, product, inverse = room.row_mean, room.row_var, room.square, room.product, room.inverse
-    dim, n_var = mean.shape[0], var.shape[0]
+def multiply(
+    n_rows: int, rows: int, in_mean: Any, in_var: Any, word_mean: Any, word_var: Any, row_mean: Any, row_var: Any,
+    inverse: Any, square: Any, product: Any,
+) -> None:  # fmt: skip
+    """The products of the Gaussians of each row; square and product for the overlaps of the two."""
+    dim, n_var = in_mean.shape[0], in_var.shape[0]
     group = dim // n_var
-    at = np.uint64(c * n_rows)
+    for r in range(n_rows):
+        square[r] = 0.0
+    for r in range(n_rows):
+        product[r] = 1.0
     for g in range(n_var):
-        v = var[g, of]
-        for r in range(np.uint64(n_rows)):
-            inverse[r] = 1.0 / (row_var[g, r] + v)
+        for r in range(n_rows):
+            inverse[r] = 1.0 / (in_var[g, r] + word_var[g, r])
+        for r in range(n_rows):
+            row_var[g, rows + r] = in_var[g, r] * word_var[g, r] * inverse[r]
         for d in range(g * group, (g + 1) * group):
-            m = mean[d, of]
-            if d == 0:
-                for r in range(np.uint64(n_rows)):
-                    square[at + r] = (row_mean[d, r] - m) * (row_mean[d, r] - m) * inverse[r]
-                for r in range(np.uint64(n_rows)):
-                    product[at + r] = _TWO_PI * (row_var[g, r] + v)
-            else:
-                for r in range(np.uint64(n_rows)):
-                    square[at + r] += (row_mean[d, r] - m) * (row_mean[d, r] - m) * inverse[r]
-                for r in range(np.uint64(n_rows)):
-                    product[at + r] *= _TWO_PI * (row_var[g, r] + v)
+            for r in range(n_rows):
+                row_mean[d, rows + r] = (in_mean[d, r] * word_var[g, r] + word_mean[d, r] * in_var[g, r]) * inverse[r]
+            for r in range(n_rows):
+                square[r] += (in_mean[d, r] - word_mean[d, r]) * (in_mean[d, r] - word_mean[d, r]) * inverse[r]
+            for r in range(n_rows):
+                product[r] *= _TWO_PI * (in_var[g, r] + word_var[g, r])
 
 
 @kernel
-def make_rows(
-    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays, room: Room
-) -> None:
-    """The products of the components into a tag of word i with those of its emission."""
-    mean, var, weights = weight.mean, weight.std, weight.weight
-    row_mean, row_var, constant, square, product = room.row_mean, room.row_var, room.constant, room.square, room.product
+def weigh(n_rows: int, rows: int, width: int, weights: Any, at: int, constant: Any) -> None:
+    """Multiply the constants of rows with the weights of the emission's components."""
+    r = rows
+    for _ in range(n_rows // np.uint64(width)):
+        for j in range(at, at + width):
+            constant[r] *= weights[j]
+            r += _ONE
+
+
+@kernel
+def distances(
+    n_rows: int, n_columns: int, rows: int, column: Any, mean: Any, var: Any, row_mean: Any, row_var: Any, square: Any,
+    product: Any,
+) -> None:  # fmt: skip
+    """Of all columns and rows, the squared distances over variances, and products of those variances times 2 pi.
+
+    Spherical ones are left for `finish_spherical`. Loops with one store each become vector instructions; the rows of a
+    column are many, its dimensions few.
+    """
     dim, n_var = mean.shape[0], var.shape[0]
-    group = dim // n_var
-    emission = 2 * (n_tags * n_tags + n_tags) * width + rule[y] * width
-    r = 0
-    for x in range(begin[i - 1], begin[i]):
-        first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
-        for k in range(first, first + width):
-            for j in range(emission, emission + width):
-                distance, volume = 0.0, 1.0
-                for g in range(n_var):
-                    one, other = var[g, k], var[g, j]
-                    inverse = 1.0 / (one + other)
-                    row_var[g, r] = one * other * inverse
-                    for d in range(g * group, (g + 1) * group):
-                        difference = mean[d, k] - mean[d, j]
-                        row_mean[d, r] = (mean[d, k] * other + mean[d, j] * one) * inverse
-                        distance += difference * difference * inverse
-                        volume *= _TWO_PI * (one + other)
-                square[r] = distance
-                product[r] = volume
-                r += 1
-    overlaps_of(square, product, room.power, room.power_bits, r, constant, 0)
-    at = (n_tags * n_tags + 2 * n_tags + rule[y]) * width
-    for q in range(r):
-        constant[q] *= weights[at + q % width]
+    at = np.uint64(0)
+    for c in range(n_columns):
+        of = column[c]
+        if n_var < dim:
+            v = var[0, of]
+            for r in range(n_rows):
+                product[at + r] = row_var[0, rows + r] + v
+            for r in range(n_rows):
+                square[at + r] = 0.0
+            for d in range(dim):
+                m = mean[d, of]
+                for r in range(n_rows):
+                    square[at + r] += (row_mean[d, rows + r] - m) * (row_mean[d, rows + r] - m)
+        else:
+            for r in range(n_rows):
+                square[at + r] = 0.0
+            for r in range(n_rows):
+                product[at + r] = 1.0
+            for d in range(dim):
+                m, v = mean[d, of], var[d, of]
+                for r in range(n_rows):
+                    difference = row_mean[d, rows + r] - m
+                    square[at + r] += difference * difference / (row_var[d, rows + r] + v)
+                for r in range(n_rows):
+                    product[at + r] *= _TWO_PI * (row_var[d, rows + r] + v)
+        at += n_rows
 
 
 @kernel
 def backward(
-    n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, room: Room,
-    inside: Any, scale: Any, sign: float, slope: GmArrays, share: Any, pair: Any,
+    n: int, begin: Any, tag: Any, rule: Any, layer: Any, kept: Any, n_tags: int, width: int, weight: GmArrays,
+    room: Room, inside: Any, scale: Any, sign: float, slope: GmArrays, share: Any, pair: Any,
 ) -> None:  # fmt: skip
     """Posteriors and gradients, from the last word to the first  [math: tag-outside, tag-gradient]."""
     link_weight, link_slope = weight.weight, slope.weight
-    constant, tail, above, head, overlap = room.constant, room.tail, room.above, room.head, room.overlap
+    column, constant, tail, above, head, overlap = (
+        room.column,
+        room.constant,
+        room.tail,
+        room.above,
+        room.head,
+        room.overlap,
+    )
     outside = np.zeros(inside.shape[0])  # times the layer's scale over Z: inside × outside is a posterior
     z = 0.0
     for c in range(layer[n], layer[n + 1]):
@@ -275,26 +388,29 @@ def backward(
     for c in range(layer[n], layer[n + 1]):
         outside[c] = 1.0 / z
     emissions = (n_tags * n_tags + 2 * n_tags) * width
+    is_kept = kept[1, begin[n + 1] - 1] > 0  # a sentence of one word and tag begins at 0, and is soon worked out again
     for i in range(n, -1, -1):
         use_links(i, n, begin, tag, layer, n_tags, width, inside, outside, sign, link_slope, share, pair)
         if i == 0:
             break
         factor = power_of_two(-scale[i])
         after, here = (begin[i + 2] - begin[i + 1]) * width, begin[i + 1] - begin[i]
+        n_rows = np.uint64((begin[i] - begin[i - 1]) * width * width)
         for y in range(begin[i], begin[i + 1]):
-            n_rows = meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
-            of = layer[i] + (y - begin[i]) * after
+            take_columns(i, n, y, begin, tag, n_tags, width, column)
+            if not is_kept:
+                meet(i, n, y, begin, tag, rule, kept, n_tags, width, weight, room)
+            rows, cell, of = np.uint64(kept[0, y]), np.uint64(kept[1, y]), layer[i] + (y - begin[i]) * after
             for r in range(n_rows):
                 above[r] = 0.0
             for c in range(after):
-                first = link(i, n, tag[y], tag[begin[i + 1] + c // width], n_tags) * width
-                value = outside[of + c] * factor * link_weight[first + c % width]
+                value = outside[of + c] * factor * link_weight[column[c]]
                 head[c] = value
-                at = c * n_rows
                 for r in range(n_rows):
-                    above[r] += value * overlap[at + r]
+                    above[r] += value * overlap[cell + r]
+                cell += n_rows
             for r in range(n_rows):
-                above[r] *= constant[r]
+                above[r] *= constant[rows + r]
             r = 0
             for x in range(begin[i] - begin[i - 1]):
                 to = layer[i - 1] + (x * here + y - begin[i]) * width
@@ -309,11 +425,20 @@ def backward(
                 for r in range(n_rows):
                     above[r] *= sign * tail[r]
                 for r in range(n_rows):
-                    link_slope[emissions + rule[y] * width + r % width] += above[r]
-                for r in range(n_rows):
-                    tail[r] *= sign * constant[r]
-                column_gradients(n_rows, after, weight, slope, room)
+                    tail[r] *= sign * constant[rows + r]
+                for j in range(width):
+                    link_slope[emissions + rule[y] * width + j] += every(above, j, n_rows, width)
+                column_gradients(kept[0, y], kept[1, y], n_rows, after, weight, slope, room)
                 row_gradients(i, n, y, begin, tag, rule, n_tags, width, weight, slope, room)
+
+
+@kernel
+def every(value: Any, first: int, count: int, step: int) -> float:
+    """The sum of value[first], value[first + step] and so on, of the first `count`."""
+    total = 0.0
+    for r in range(first, count, step):
+        total += value[r]
+    return total
 
 
 @kernel
@@ -340,7 +465,9 @@ def use_links(
 
 
 @kernel
-def column_gradients(n_rows: int, n_columns: int, weight: GmArrays, slope: GmArrays, room: Room) -> None:
+def column_gradients(
+    row: int, cell: int, n_rows: int, n_columns: int, weight: GmArrays, slope: GmArrays, room: Room
+) -> None:
     """The gradients of the rules out of a tag; fills pull and bend, the derivatives in means and variances of rows.
 
     room.tail: sign × inside × constant of each row; room.head: the outside of each column.
@@ -348,19 +475,18 @@ def column_gradients(n_rows: int, n_columns: int, weight: GmArrays, slope: GmArr
     mean, var, mean_slope, std_slope = weight.mean, weight.std, slope.mean, slope.std
     row_mean, row_var, tail, head, column = room.row_mean, room.row_var, room.tail, room.head, room.column
     pull, bend, inverse, posterior, overlap = room.pull, room.bend, room.inverse, room.posterior, room.overlap
-    excess = room.square
+    excess = room.excess
     dim, n_var = mean.shape[0], var.shape[0]
     group = dim // n_var
-    pull[:, :n_rows] = 0.0
-    bend[:, :n_rows] = 0.0
+    pull[:, : np.int64(n_rows)] = 0.0
+    bend[:, : np.int64(n_rows)] = 0.0
+    rows, at = np.uint64(row), np.uint64(cell)
     for c in range(n_columns):
-        value, at, of = head[c], c * n_rows, column[c]
-        if value == 0.0:
-            continue
+        value, of = head[c], column[c]
         for g in range(n_var):
             v = var[g, of]
             for r in range(n_rows):
-                inverse[r] = 1.0 / (row_var[g, r] + v)
+                inverse[r] = 1.0 / (row_var[g, rows + r] + v)
             for r in range(n_rows):
                 posterior[r] = value * tail[r] * overlap[at + r] * inverse[r]
             for r in range(n_rows):
@@ -369,18 +495,19 @@ def column_gradients(n_rows: int, n_columns: int, weight: GmArrays, slope: GmArr
                 m = mean[d, of]
                 total = 0.0
                 for r in range(n_rows):
-                    total += (m - row_mean[d, r]) * posterior[r]
-                for r in range(n_rows):
-                    pull[d, r] += (m - row_mean[d, r]) * posterior[r]
-                for r in range(n_rows):
-                    excess[r] += (m - row_mean[d, r]) * (m - row_mean[d, r]) * inverse[r]
+                    force = (m - row_mean[d, rows + r]) * posterior[r]
+                    total += force
+                    pull[d, r] += force
                 mean_slope[d, of] -= total
+                for r in range(n_rows):
+                    excess[r] += (m - row_mean[d, rows + r]) * (m - row_mean[d, rows + r]) * inverse[r]
             total = 0.0
             for r in range(n_rows):
-                total += posterior[r] * excess[r]
-            for r in range(n_rows):
-                bend[g, r] += posterior[r] * excess[r]
+                force = posterior[r] * excess[r]
+                total += force
+                bend[g, r] += force
             std_slope[g, of] += v * total
+        at += n_rows
 
 
 @kernel
@@ -392,28 +519,56 @@ def row_gradients(
 
     room.above: sign × the posterior of each row.
     """
-    mean, var, mean_slope, std_slope = weight.mean, weight.std, slope.mean, slope.std
-    pull, bend, above = room.pull, room.bend, room.above
-    dim, n_var = mean.shape[0], var.shape[0]
+    mean_slope, std_slope = slope.mean, slope.std
+    in_mean, in_var, word_mean, word_var = room.in_mean, room.in_var, room.word_mean, room.word_var
+    pull, bend, above, inverse, excess, lean = room.pull, room.bend, room.above, room.inverse, room.excess, room.tail
+    force, source = room.posterior, room.source
+    dim, n_var = in_mean.shape[0], in_var.shape[0]
     group = dim // n_var
-    emission = 2 * (n_tags * n_tags + n_tags) * width + rule[y] * width
-    r = 0
-    for x in range(begin[i - 1], begin[i]):
-        first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
-        for k in range(first, first + width):
-            for j in range(emission, emission + width):
-                q = above[r]
-                for g in range(n_var):
-                    one, other = var[g, k], var[g, j]
-                    inverse = 1.0 / (one + other)
-                    curve, lean = 0.0, 0.0
-                    for d in range(g * group, (g + 1) * group):
-                        difference = (mean[d, j] - mean[d, k]) * inverse
-                        mean_slope[d, k] += q * difference + pull[d, r] * other * inverse
-                        mean_slope[d, j] += pull[d, r] * one * inverse - q * difference
-                        curve += q * (difference * difference - inverse)
-                        lean += pull[d, r] * difference * inverse
-                    turn = bend[g, r] * inverse * inverse
-                    std_slope[g, k] += one * (curve + 2.0 * lean * other + turn * other * other)
-                    std_slope[g, j] += other * (curve - 2.0 * lean * one + turn * one * one)
-                r += 1
+    n_rows = take_factors(
+        i, n, y, begin, tag, rule, n_tags, width, weight.mean, weight.std, source, in_mean, in_var, word_mean, word_var
+    )  # fmt: skip
+    word = (2 * (n_tags * n_tags + n_tags) + rule[y]) * width
+    for g in range(n_var):
+        for r in range(n_rows):
+            inverse[r] = 1.0 / (in_var[g, r] + word_var[g, r])
+        for r in range(n_rows):
+            excess[r] = -group * above[r] * inverse[r]
+        for r in range(n_rows):
+            lean[r] = 0.0
+        for d in range(g * group, (g + 1) * group):
+            for r in range(n_rows):
+                difference = (word_mean[d, r] - in_mean[d, r]) * inverse[r]
+                force[r] = above[r] * difference + pull[d, r] * word_var[g, r] * inverse[r]
+            give_sources(force, n_rows, width, source, mean_slope, d)
+            for r in range(n_rows):
+                difference = (word_mean[d, r] - in_mean[d, r]) * inverse[r]
+                force[r] = pull[d, r] * in_var[g, r] * inverse[r] - above[r] * difference
+            for j in range(width):
+                mean_slope[d, word + j] += every(force, j, n_rows, width)
+            for r in range(n_rows):
+                difference = (word_mean[d, r] - in_mean[d, r]) * inverse[r]
+                excess[r] += above[r] * difference * difference
+            for r in range(n_rows):
+                lean[r] += 2.0 * pull[d, r] * (word_mean[d, r] - in_mean[d, r]) * inverse[r] * inverse[r]
+        for r in range(n_rows):
+            turn = word_var[g, r] * inverse[r]
+            force[r] = in_var[g, r] * (excess[r] + lean[r] * word_var[g, r] + bend[g, r] * turn * turn)
+        give_sources(force, n_rows, width, source, std_slope, g)
+        for r in range(n_rows):
+            turn = in_var[g, r] * inverse[r]
+            force[r] = word_var[g, r] * (excess[r] - lean[r] * in_var[g, r] + bend[g, r] * turn * turn)
+        for j in range(width):
+            std_slope[g, word + j] += every(force, j, n_rows, width)
+
+
+@kernel
+def give_sources(force: Any, n_rows: int, width: int, source: Any, slope: Any, d: int) -> None:
+    """Add what the rows have to the rules into the tag: one row for each component of the emission."""
+    r = np.uint64(0)
+    for s in range(n_rows // np.uint64(width)):
+        total = 0.0
+        for _ in range(width):
+            total += force[r]
+            r += np.uint64(1)
+        slope[d, source[s]] += total
