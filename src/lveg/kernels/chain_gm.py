@@ -281,7 +281,7 @@ def meet(
         n_rows, rows, room.in_mean, room.in_var, room.word_mean, room.word_var, room.row_mean, room.row_var,
         room.inverse, square, product,
     )  # fmt: skip
-    overlaps_of(square, product, power, power_bits, n_rows, room.constant, rows)
+    overlaps_of(square, product, power, power_bits, n_rows, room.constant, kept[0, y])
     weigh(n_rows, rows, width, weight.weight, (n_tags * n_tags + 2 * n_tags + rule[y]) * width, room.constant)
     distances(n_rows, n_columns, rows, room.column, mean, var, room.row_mean, room.row_var, square, product)
     count = n_rows * np.uint64(n_columns)
@@ -293,7 +293,7 @@ def meet(
 
 @kernel
 def multiply(
-    n_rows: int, rows: int, in_mean: Any, in_var: Any, word_mean: Any, word_var: Any, row_mean: Any, row_var: Any,
+    n_rows: Any, rows: Any, in_mean: Any, in_var: Any, word_mean: Any, word_var: Any, row_mean: Any, row_var: Any,
     inverse: Any, square: Any, product: Any,
 ) -> None:  # fmt: skip
     """The products of the Gaussians of each row; square and product for the overlaps of the two."""
@@ -318,7 +318,7 @@ def multiply(
 
 
 @kernel
-def weigh(n_rows: int, rows: int, width: int, weights: Any, at: int, constant: Any) -> None:
+def weigh(n_rows: Any, rows: Any, width: int, weights: Any, at: int, constant: Any) -> None:
     """Multiply the constants of rows with the weights of the emission's components."""
     r = rows
     for _ in range(n_rows // np.uint64(width)):
@@ -329,7 +329,7 @@ def weigh(n_rows: int, rows: int, width: int, weights: Any, at: int, constant: A
 
 @kernel
 def distances(
-    n_rows: int, n_columns: int, rows: int, column: Any, mean: Any, var: Any, row_mean: Any, row_var: Any, square: Any,
+    n_rows: Any, n_columns: int, rows: Any, column: Any, mean: Any, var: Any, row_mean: Any, row_var: Any, square: Any,
     product: Any,
 ) -> None:  # fmt: skip
     """Of all columns and rows, the squared distances over variances, and products of those variances times 2 pi.
@@ -433,7 +433,7 @@ def backward(
 
 
 @kernel
-def every(value: Any, first: int, count: int, step: int) -> float:
+def every(value: Any, first: int, count: Any, step: int) -> float:
     """The sum of value[first], value[first + step] and so on, of the first `count`."""
     total = 0.0
     for r in range(first, count, step):
@@ -466,7 +466,7 @@ def use_links(
 
 @kernel
 def column_gradients(
-    row: int, cell: int, n_rows: int, n_columns: int, weight: GmArrays, slope: GmArrays, room: Room
+    row: int, cell: int, n_rows: Any, n_columns: int, weight: GmArrays, slope: GmArrays, room: Room
 ) -> None:
     """The gradients of the rules out of a tag; fills pull and bend, the derivatives in means and variances of rows.
 
@@ -563,7 +563,7 @@ def row_gradients(
 
 
 @kernel
-def give_sources(force: Any, n_rows: int, width: int, source: Any, slope: Any, d: int) -> None:
+def give_sources(force: Any, n_rows: Any, width: int, source: Any, slope: Any, d: int) -> None:
     """Add what the rows have to the rules into the tag: one row for each component of the emission."""
     r = np.uint64(0)
     for s in range(n_rows // np.uint64(width)):
