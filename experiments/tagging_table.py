@@ -37,7 +37,7 @@ from lveg._version import __version__
 from lveg.container import write_whole
 from lveg.evaluation.models import score_tagger
 from lveg.grammar.lexicon import LexiconOptions
-from lveg.learning.tags import BY_GRADIENT, TagGmOptions, TagLvgOptions
+from lveg.learning.tags import TagGmOptions, TagLvgOptions
 from lveg.learning.train import TaggerOptions, read_tagged, train_tagger
 
 SUBTYPES = (1, 2, 4, 8, 16)
@@ -96,9 +96,7 @@ def options_of(language: str, system: str, seed: int) -> TaggerOptions:
             gm = TagGmOptions(covariance="diagonal" if letter == "D" else "spherical")
             return replace(plain, model="gm", gm=changed(gm, changes))
         case ["LVG", "D" | "G" as letter, subtypes] if subtypes.isdigit():
-            lvg = TagLvgOptions(int(subtypes))
-            if letter == "D":
-                lvg = replace(lvg, objective="discriminative", descent=BY_GRADIENT)
+            lvg = TagLvgOptions(int(subtypes)) if letter == "G" else TagLvgOptions.by_gradient(int(subtypes))
             return replace(plain, model="lvg", lvg=changed(lvg, changes))
     raise SystemExit(f"system {name!r} is not known; there are {', '.join(SYSTEMS)}")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -255,11 +256,18 @@ def train_tagger_command(
     epochs: Annotated[
         int | None, typer.Option(min=1, help="lvg, gm: passes over the data; 20, or 50 of EM, if not given.")
     ] = None,
-    learning_rate: Annotated[float, typer.Option(min=1e-9, help="By gradients: Adam's step.")] = 0.02,
+    learning_rate: Annotated[
+        float | None, typer.Option(min=1e-9, help="By gradients: Adam's step; 0.02 if not given.")
+    ] = None,
     l2: Annotated[
-        float, typer.Option(min=0.0, help="By gradients: how strongly parameters are held to their start.")
-    ] = 1.0,
-    batch: Annotated[int, typer.Option(min=1, help="By gradients: sentences an update.")] = 128,
+        float | None,
+        typer.Option(
+            min=0.0, help="By gradients: how strongly parameters are held to their start; gm 1, lvg 0.3 if not given."
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="By gradients: sentences an update; 128 if not given.")
+    ] = None,
     patience: Annotated[
         int | None,
         typer.Option(
@@ -289,26 +297,22 @@ def train_tagger_command(
     """
     from lveg.grammar.lexicon import LexiconOptions
     from lveg.learning.checkpoint import Checkpoint
-    from lveg.learning.descent import Descent
     from lveg.learning.tags import TagGmOptions, TagLvgOptions
     from lveg.learning.train import TaggerOptions, train_tagger
 
-    is_em = model is TaggerModel.lvg and objective is TagObjectives.generative
-    descent = Descent(
-        epochs=epochs or (50 if is_em else 20),
-        learning_rate=learning_rate,
-        l2=l2,
-        batch=batch,
-        patience=(10 if is_em else 5) if patience is None else patience,
-    )
+    is_em = objective is TagObjectives.generative
+    lvg = TagLvgOptions(subtypes) if is_em else TagLvgOptions.by_gradient(subtypes)
+    gm = TagGmOptions(components, dim, covariance.value, spread)
+    given = {"epochs": epochs, "learning_rate": learning_rate, "l2": l2, "batch": batch, "patience": patience}
+    descent: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     options = TaggerOptions(
         model=model.value,
         lexicon=LexiconOptions(unknown.value, unknown_threshold, smooth),
         column=column.value,
         max_length=max_length,
         seed=seed,
-        lvg=TagLvgOptions(subtypes, objective.value, descent=descent) if model is TaggerModel.lvg else None,
-        gm=TagGmOptions(components, dim, covariance.value, spread, descent) if model is TaggerModel.gm else None,
+        lvg=replace(lvg, descent=replace(lvg.descent, **descent)) if model is TaggerModel.lvg else None,
+        gm=replace(gm, descent=replace(gm.descent, **descent)) if model is TaggerModel.gm else None,
     )
     checkpoint = None if model is TaggerModel.hmm else Checkpoint(f"{out}.checkpoint", resume)
     learn = train_tagger if checkpoint is None else partial(train_tagger, checkpoint=checkpoint)
