@@ -88,7 +88,7 @@ def options_of(language: str, system: str, seed: int) -> TaggerOptions:
     """The options of a system by its name, and what is changed in them."""
     name, _, changes = system.partition(" ")
     scheme = "english" if language == "en" else "single"
-    plain = TaggerOptions(lexicon=LexiconOptions(scheme, smooth=0), seed=seed)
+    plain = TaggerOptions("hmm", LexiconOptions(scheme, smooth=0), seed=seed)
     match name.split("-"):
         case ["HMM"]:
             return plain
@@ -102,9 +102,9 @@ def options_of(language: str, system: str, seed: int) -> TaggerOptions:
 
 
 def settings_of(options: TaggerOptions) -> str:
-    """A short name of the options, for all seeds the same."""
-    text = json.dumps(asdict(replace(options, seed=0)), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    """A short name of the options that are set, for all seeds the same."""
+    chosen = {name: value for name, value in asdict(options).items() if value is not None and name != "seed"}
+    return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def run(language: str, files: list[str], system: str, options: TaggerOptions, threads: int) -> Run:

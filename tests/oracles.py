@@ -307,6 +307,40 @@ class Case(NamedTuple):
     found: list[Derivation]
 
 
+def is_kept(
+    case: Case, rules: dict[Any, float], nodes: dict[Any, float], anchored: Anchored, p_node: float, p_edge: float
+) -> bool:
+    """Whether an anchored rule and the node it belongs to have these posteriors; a word's rule is its tag's node."""
+    rule = case.toy.rules[anchored[0]]
+    head = rule.lhs, anchored[1], anchored[3], int(rule.kind == "unary")
+    has_edge = rule.kind == "lexical" or rules[anchored] >= p_edge
+    return has_edge and (rule.kind == "root" or nodes[head] >= p_node)
+
+
+LONG = Toy(
+    [("phrase", "A", ()), ("phrase", "B", ()), ("tag", "t", ()), ("tag", "u", ())],
+    2,
+    ["a", "b"],
+    [
+        Rule("binary", 0, (0, 1), (), 0.3),
+        Rule("binary", 0, (1, 0), (), 0.2),
+        Rule("binary", 0, (2, 0), (), 0.05),
+        Rule("binary", 1, (0, 0), (), 0.25),
+        Rule("binary", 1, (0, 3), (), 0.02),
+        Rule("unary", 0, (1,), (), 0.1),
+        Rule("unary", 0, (2,), (), 0.4),
+        Rule("unary", 1, (0,), (), 0.15),
+        Rule("unary", 1, (3,), (), 0.001),
+        Rule("root", -1, (0,), (), 0.7),
+        Rule("root", -1, (1,), (), 0.3),
+        Rule("lexical", 2, (0,), (), 1e-4),
+        Rule("lexical", 2, (1,), (), 1e-7),
+        Rule("lexical", 3, (0,), (), 1e-5),
+    ],
+)
+"""A grammar for long sentences."""
+
+
 def random_cases(
     count: int, seed: int, most: int = 400, least: int = 1, tied: bool = False, max_words: int = 5
 ) -> Iterator[Case]:

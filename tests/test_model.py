@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from lveg.errors import UsageError
-from lveg.learning.train import train_parser, train_tagger
+from lveg.learning.train import TaggerOptions, train_parser, train_tagger
 from lveg.model import Parser, Tagger
 from lveg.treebank.penn import parse_tree, read_trees
 from lveg.treebank.synthetic import ENGLISH
@@ -24,7 +24,7 @@ def parser() -> Parser:
 
 @pytest.fixture(scope="module")
 def tagger() -> Tagger:
-    return train_tagger([str(DATA / "demo-train.conllu")])
+    return train_tagger([str(DATA / "demo-train.conllu")], options=TaggerOptions("hmm"))
 
 
 def test_probability_of_a_given_tree_is_that_of_the_k_best_list(parser: Parser) -> None:
@@ -60,3 +60,29 @@ def test_tag_probabilities(tagger: Tagger) -> None:
         assert all(0 < share <= 1 + 1e-12 for share in tagging.confidence)
         assert tagging.log_prob <= 1e-12
     assert tagger.tag([]).tags == []
+
+
+def test_many_sentences_are_answered_as_each_alone(tagger: Tagger) -> None:
+    several = [SENTENCE, [], SENTENCE[:1], ["Zyx-9", *SENTENCE]]
+    for options in ({}, {"decoder": "viterbi"}, {"count": 3}, {"posteriors": True}):
+        assert tagger.tag_all(several, **options) == [tagger.tag(words, **options) for words in several]  # type: ignore[arg-type]
+    assert tagger.tag_all([]) == []
+
+
+def test_tag_posteriors(tagger: Tagger) -> None:
+    tagging = tagger.tag(["Zyx-9", *SENTENCE], posteriors=True)
+    for tag, confidence, share in zip(tagging.tags, tagging.confidence, tagging.posteriors, strict=True):
+        assert next(iter(share.items())) == (tag, confidence)
+        assert sum(share.values()) == pytest.approx(1.0)
+    assert len(tagging.posteriors[0]) > 2
+    assert tagger.tag(SENTENCE).posteriors == []
+
+
+def test_k_best_sequences(tagger: Tagger) -> None:
+    sequences = tagger.tag(SENTENCE, count=5).sequences
+    assert len({tuple(sequence.tags) for sequence in sequences}) == 5
+    assert sequences[0] == tagger.tag(SENTENCE, "viterbi").sequences[0]
+    for sequence in sequences:  # of an HMM the chain is the model
+        assert sequence.score == pytest.approx(sequence.log_prob, abs=1e-9)
+    with pytest.raises(UsageError, match="one sequence"):
+        tagger.tag(SENTENCE, "posterior", count=2)

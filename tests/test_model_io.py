@@ -20,7 +20,7 @@ from safetensors.numpy import load, save, save_file
 from lveg import container, model_io
 from lveg.errors import ModelError
 from lveg.learning.descent import Descent
-from lveg.learning.tags import TagGmOptions, TagLvgOptions
+from lveg.learning.tags import TagFormsOptions, TagGmOptions, TagLvgOptions
 from lveg.learning.train import ParserOptions, TaggerOptions, train_parser, train_tagger
 from lveg.model import Model, Parser
 from lveg.model_io import load_model, save_model
@@ -29,6 +29,8 @@ from lveg.treebank.synthetic import ENGLISH
 BRIEF = Descent(epochs=1)
 LVG = TaggerOptions("lvg", lvg=TagLvgOptions(2, descent=BRIEF))
 GM = TaggerOptions("gm", gm=TagGmOptions(2, 2, descent=BRIEF))
+FORMS = TaggerOptions("forms", forms=TagFormsOptions(2, descent=BRIEF))
+HMM = TaggerOptions("hmm")
 SENTENCES = ("The dog saw a cat with a telescope .", "Unheard zworks ( 12 ) - x", "a", "Dogs and cats slept")
 
 
@@ -41,13 +43,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "train.mrg").write_text("".join(trees[:60]))
     (made / "train.conllu").write_text("\n\n".join(blocks[:60]) + "\n\n")
     save_model(train_parser([str(made / "train.mrg")]), str(made / "parser"))
-    save_model(train_tagger([str(made / "train.conllu")]), str(made / "tagger"))
-    for options in (LVG, GM):
+    for options in (FORMS, HMM, LVG, GM):
         save_model(train_tagger([str(made / "train.conllu")], options=options), str(made / f"{options.model}-tagger"))
     return made
 
 
-@pytest.fixture(params=["parser", "tagger", "lvg-tagger", "gm-tagger"])
+@pytest.fixture(params=["parser", "forms-tagger", "hmm-tagger", "lvg-tagger", "gm-tagger"])
 def path(request: pytest.FixtureRequest, folder: Path) -> Path:
     """A model file."""
     return folder / str(request.param)
@@ -81,9 +82,9 @@ class TestRoundTrip:
     def test_a_loaded_model_says_the_same(self, folder: Path) -> None:
         parser = train_parser([str(folder / "train.mrg")])
         assert answers(load_model(str(folder / "parser"))) == answers(parser)
-        for name, options in (("tagger", TaggerOptions()), ("lvg-tagger", LVG), ("gm-tagger", GM)):
+        for options in (FORMS, HMM, LVG, GM):
             tagger = train_tagger([str(folder / "train.conllu")], options=options)
-            assert answers(load_model(str(folder / name))) == answers(tagger)
+            assert answers(load_model(str(folder / f"{options.model}-tagger"))) == answers(tagger)
 
     def test_saving_a_loaded_model_gives_the_same_bytes(self, path: Path, tmp_path: Path) -> None:
         save_model(load_model(str(path)), str(tmp_path / "again"))
@@ -91,9 +92,9 @@ class TestRoundTrip:
 
     def test_training_again_gives_the_same_bytes(self, folder: Path, tmp_path: Path) -> None:
         save_model(train_parser([str(folder / "train.mrg")], options=ParserOptions()), str(tmp_path / "p"))
-        save_model(train_tagger([str(folder / "train.conllu")], options=TaggerOptions()), str(tmp_path / "t"))
+        save_model(train_tagger([str(folder / "train.conllu")], options=FORMS), str(tmp_path / "t"))
         assert (tmp_path / "p").read_bytes() == (folder / "parser").read_bytes()
-        assert (tmp_path / "t").read_bytes() == (folder / "tagger").read_bytes()
+        assert (tmp_path / "t").read_bytes() == (folder / "forms-tagger").read_bytes()
 
     def test_hash_seeds_do_not_matter(self, folder: Path, tmp_path: Path) -> None:
         code = (
@@ -218,7 +219,7 @@ def test_accidents_do_not_crash_a_process(folder: Path) -> None:
         "print(sum(map(sum, (survey(Path(name), 11, 500) for name in sys.argv[1:]))))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", code, str(folder / "parser"), str(folder / "tagger")],
+        [sys.executable, "-X", "faulthandler", "-c", code, str(folder / "parser"), str(folder / "forms-tagger")],
         capture_output=True,
         text=True,
     )
@@ -266,7 +267,7 @@ def test_header_fields_of_any_value(path: Path, tmp_path: Path) -> None:
                     continue
             else:
                 refused(data, tmp_path)
-        if name not in unused | {"cleaning", "binarisation", "column", "latent"}:
+        if name not in unused | {"cleaning", "binarisation", "column", "latent", "forms"}:
             refused(sealed({key: value for key, value in header.items() if key != name}, tensors), tmp_path)
     refused(sealed({**header, "more": 1}, tensors), tmp_path)
 

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses, TagLattice
-from lveg.decoding.derivations import best_derivations, decode, sample_derivations, tags_of, tree_of
-from lveg.decoding.marginals import Span, constituents, tag_posteriors
+from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses
+from lveg.decoding.derivations import decode, sample_derivations, tree_of
+from lveg.decoding.marginals import Span, constituents
+from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
 from lveg.families.gm import Gm
 from lveg.families.pcfg import Pcfg
-from lveg.families.tag_lvg import TagLvg
+from lveg.families.tag_forms import TagForms
+from lveg.families.tag_lvg import TagLvg, hmm
 from lveg.families.tags import TagFamily, pack
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import Floats, Grammar
+from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.grammar.symbols import PHRASE
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
 P_MIN = {"pcfg": 1e-5, "gm": 3e-5}
 """Default posterior threshold for nodes and edges of the forest that is parsed, by family (docs/decisions/0006)."""
+
+
+CHUNK = 128
+"""Sentences that are worth tagging by one call; more gain nothing."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +64,43 @@ class Parse:
         return self.trees[0].tree
 
 
-@dataclass(frozen=True)
-class Tagging:
-    """The tags of a sentence, their posterior probabilities, and log P(tags | sentence) and log P(sentence).
+@dataclass(frozen=True, slots=True)
+class TagSequence:
+    """Tags, their posterior probabilities, their score by the decoder and log P(tags | sentence)."""
 
-    log_sentence is None where the model has no probability of sentences.
+    tags: list[str]
+    confidence: list[float]
+    score: float
+    log_prob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tagging:
+    """The tags of a sentence: sequences, best first.
+
+    log_sentence: log P(sentence), None where the model has no probability of sentences. posteriors: where asked for,
+    for each word P(tag | sentence) of the tags that it may have, the likeliest first.
     """
 
     words: list[str]
-    tags: list[str]
-    confidence: list[float]
-    log_prob: float
+    sequences: list[TagSequence]
     log_sentence: float | None
+    posteriors: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def tags(self) -> list[str]:
+        """The best tags."""
+        return self.sequences[0].tags
+
+    @property
+    def confidence(self) -> list[float]:
+        """The posterior probability of each of the best tags."""
+        return self.sequences[0].confidence
+
+    @property
+    def log_prob(self) -> float:
+        """log P(best tags | sentence)."""
+        return self.sequences[0].log_prob
 
 
 @dataclass(frozen=True)
@@ -99,8 +132,8 @@ class Parser:
 
     @cached_property
     def coarse(self) -> CoarseParser:
-        """The builder of forests."""
-        return CoarseParser(self.grammar, self.weight)
+        """The builder of forests; exact where its probabilities are the answer."""
+        return CoarseParser(self.grammar, self.weight, is_exact=self.gm is None)
 
     @cached_property
     def family(self) -> Pcfg | Gm:
@@ -213,7 +246,7 @@ class Tagger:
     weight: Floats
     column: str
     info: dict[str, Any]
-    latent: TagFamily | None = None
+    latent: TagFamily | TagForms | None = None
 
     kind = "tagger"
 
@@ -222,63 +255,90 @@ class Tagger:
         """What `--model` called it."""
         if self.latent is None:
             return "hmm"
+        if isinstance(self.latent, TagForms):
+            return "forms"
         return "lvg" if isinstance(self.latent, TagLvg) else "gm"
 
     @cached_property
-    def lattice(self) -> TagLattice:
-        """The builder of lattices."""
-        return TagLattice(self.grammar, self.weight)
+    def hmm(self) -> TagFamily:
+        """The HMM."""
+        return hmm(self.grammar, self.weight)
 
-    @cached_property
-    def family(self) -> Pcfg:
-        """The HMM's weights over lattices."""
-        return Pcfg(self.weight)
+    def tag(
+        self, words: Sequence[str], decoder: str | None = None, count: int = 1, posteriors: bool = False
+    ) -> Tagging:
+        """The tags of any sentence; see `tag_all`."""
+        return self.tag_all([words], decoder, count, posteriors)[0]
 
-    def tag(self, words: Sequence[str], decoder: str = "posterior") -> Tagging:
-        """The tags of any sentence: of highest posterior each, or of the best sequence (viterbi).
+    def tag_all(
+        self,
+        sentences: Sequence[Sequence[str]],
+        decoder: str | None = None,
+        count: int = 1,
+        posteriors: bool = False,
+    ) -> list[Tagging]:
+        """The tags of any sentences: of highest posterior each (posterior), or of the `count` best sequences (viterbi).
 
-        The best sequence of a model with latent subtypes is that of the Markov chain with its posteriors.
+        The best sequence of a model with latent subtypes is that of the Markov chain with its posteriors. decoder: None
+        for posterior, and for viterbi where several sequences are asked for.
         """
-        words = list(words)
-        if not words:
-            return Tagging([], [], [], 0.0, 0.0)
-        found = None if self.latent is None else self._tag_latent(self.latent, words, decoder)
-        return self._tag_hmm(words, decoder) if found is None else found
+        decoder = decoder or ("posterior" if count == 1 else "viterbi")
+        if not sentences:
+            return []
+        family, packed = self._over(sentences)
+        return list(self._tag_all(family, sentences, packed, decoder, count, posteriors))
 
-    def _tag_latent(self, latent: TagFamily, words: list[str], decoder: str) -> Tagging | None:
-        """The tags by the latent family; None where its numbers fail, which learned ones do not."""
-        terminals = self.grammar.lexicon.terminals(words)
-        posterior = latent.posterior(pack(terminals))
-        if not np.isfinite(posterior.log_z):
-            return None
-        chosen = posterior.best_tags() if decoder == "posterior" else posterior.best_sequence()
-        log_prob = latent.log_z(pack(terminals, chosen), is_given=True) - posterior.log_z
+    def _over(self, sentences: Sequence[Sequence[str]]) -> tuple[TagFamily, Ints]:
+        """What weighs the tag sequences of these sentences, and the sentences as it wants them."""
+        if isinstance(self.latent, TagForms):
+            ends = np.cumsum([0, *map(len, sentences)]).tolist()
+            packed = [pack(range(first, last)) for first, last in pairwise(ends)]
+            return self.latent.over_words(sentences), np.concatenate(packed)
+        return self.hmm if self.latent is None else self.latent, self._by_lexicon(sentences)
+
+    def _by_lexicon(self, sentences: Sequence[Sequence[str]]) -> Ints:
+        """The sentences with the lexicon's terminals."""
+        return np.concatenate([pack(self.grammar.lexicon.terminals(words)) for words in sentences])
+
+    def _tag_all(
+        self, family: TagFamily, sentences: Sequence[Sequence[str]], packed: Ints, decoder: str, count: int,
+        posteriors: bool,
+    ) -> Iterator[Tagging]:  # fmt: skip
+        """The tags by a family. Where its numbers fail, which learned ones do not, the HMM answers."""
         labels = self.grammar.tags
-        return Tagging(
-            words=words,
-            tags=[labels[tag] for tag in chosen.tolist()],
-            confidence=posterior.tag[np.arange(len(words)), chosen].tolist(),
-            log_prob=log_prob,
-            log_sentence=posterior.log_z if latent.is_probability else None,
-        )
+        best = decode_tags(family, packed, decoder, count)
+        numbers, confidence = best.packed.tolist(), best.confidence.tolist()
+        scores, log_probs = best.score.tolist(), best.log_prob.tolist()
+        shares = self._shares(family, packed, best.found.share) if posteriors else iter(())
+        at, word = 0, 0
+        for words, log_z, score, log_prob in zip(sentences, best.found.log_z.tolist(), scores, log_probs, strict=True):
+            n = len(words)
+            sequences = []
+            for rank in range(count):
+                if score[rank] > -math.inf:
+                    tags = [labels[tag] for tag in numbers[at + 1 + n : at + 1 + 2 * n]]
+                    sequences.append(TagSequence(tags, confidence[word : word + n], score[rank], log_prob[rank]))
+                at, word = at + 1 + 2 * n, word + n
+            share = next(shares, [])
+            if family is not self.hmm and not (math.isfinite(log_z) and sequences):
+                again = self._by_lexicon([words])
+                yield from self._tag_all(self.hmm, [words], again, decoder, count, posteriors)
+            else:
+                yield Tagging(list(words), sequences, log_z if family.is_probability else None, share)
 
-    def _tag_hmm(self, words: list[str], decoder: str) -> Tagging:
-        """The tags by the HMM."""
-        forest = self.lattice.forest(words)
-        posterior = self.family.posterior(forest)
-        share = tag_posteriors(self.grammar, forest, posterior)
-        log_weight = np.log(posterior.edge_weight)
-        if decoder == "posterior":
-            # Each tag's posterior on its lexical edge makes the best sequence the one of the best tags.
-            scores = np.where(forest.edge_rule >= self.grammar.lexical_start, posterior.edge, 0.0)
-            scores[posterior.edge <= 0.0] = -np.inf
-        else:
-            scores = log_weight
-        ((_, edges),) = best_derivations(forest, scores)
-        tags = tags_of(self.grammar, forest, edges)
-        numbers = {tag: index for index, tag in enumerate(self.grammar.tags)}
-        confidence = [float(share[index, numbers[tag]]) for index, tag in enumerate(tags)]
-        return Tagging(words, tags, confidence, float(log_weight[edges].sum()) - posterior.log_z, posterior.log_z)
+    def _shares(self, family: TagFamily, packed: Ints, share: Floats) -> Iterator[list[dict[str, float]]]:
+        """For each of packed sentences the posteriors of the tags of its words."""
+        labels, ptr, tags = self.grammar.tags, family.table.ptr, family.table.tag
+        at, entry = 0, 0
+        while at < len(packed):
+            found = []
+            for terminal in packed[at + 1 : at + 1 + packed[at]].tolist():
+                own = tags[ptr[terminal] : ptr[terminal + 1]]
+                part = share[entry : entry + len(own)]
+                found.append({labels[own[k]]: float(part[k]) for k in np.argsort(-part, kind="stable")})
+                entry += len(own)
+            yield found
+            at += 1 + 2 * int(packed[at])
 
 
 Model = Parser | Tagger

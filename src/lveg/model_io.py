@@ -12,10 +12,12 @@ from lveg._version import __version__
 from lveg.container import FORMAT, digest_of, pack, read_whole, unpack, write_whole
 from lveg.errors import GrammarError, ModelError
 from lveg.families.gm import Gm, columns_of
+from lveg.families.tag_forms import TagForms, of_steps
 from lveg.families.tag_gm import TagGm
 from lveg.families.tag_lvg import TagLvg
 from lveg.families.tags import TagFamily, tag_table
 from lveg.grammar.binarise import Binarisation
+from lveg.grammar.forms import Forms
 from lveg.grammar.grammar import NONE, Floats, Grammar
 from lveg.grammar.lexicon import Lexicon
 from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
@@ -40,9 +42,12 @@ _GM_TENSORS = {
 """Type and number of axes of each array; those of a Gaussian mixture grammar have the prefix `gm.`."""
 
 
-_LATENT = "latent"
+_TAGGERS = ("forms", "hmm", "lvg", "gm")
+_LATENT, _FORMS = "latent", "forms"
 _LATENT_TENSORS = {_LATENT: (np.float64, 1)}
 """The parameters of a tagger with latent subtypes, in one vector."""
+_FORMS_TENSORS = _LATENT_TENSORS | {_FORMS: (np.int8, 2)}
+"""The same of one that sees the forms of words, whose weights are a byte each."""
 
 
 class _Latent(msgspec.Struct, forbid_unknown_fields=True):
@@ -76,6 +81,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     binarisation: Binarisation | None = None
     column: str | None = None
     latent: _Latent | None = None
+    forms: list[str] = []
 
 
 def save_model(model: Model, path: str) -> None:
@@ -111,6 +117,7 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
         binarisation=model.binarisation if isinstance(model, Parser) else None,
         column=model.column if isinstance(model, Tagger) else None,
         latent=_latent_shape(model.latent) if isinstance(model, Tagger) else None,
+        forms=list(_forms_of(model)),
     )
     tensors: dict[str, Any] = {
         "rule_lhs": grammar.rule_lhs,
@@ -121,13 +128,21 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
     }
     if isinstance(model, Parser) and model.gm is not None:
         tensors |= {_GM + name: np.ascontiguousarray(getattr(model.gm, name)) for name in _GM_TENSORS}
-    if isinstance(model, Tagger) and model.latent is not None:
+    if isinstance(model, Tagger) and isinstance(model.latent, TagForms):
+        tensors[_LATENT] = np.ascontiguousarray(model.latent.value[: model.latent.cut])
+        tensors[_FORMS] = model.latent.steps
+    elif isinstance(model, Tagger) and model.latent is not None:
         tensors[_LATENT] = np.ascontiguousarray(model.latent.value)
     return msgspec.json.encode(header, order="deterministic").decode(), tensors
 
 
-def _latent_shape(family: TagFamily | None) -> _Latent | None:
-    if isinstance(family, TagLvg):
+def _forms_of(model: Model) -> tuple[str, ...]:
+    latent = model.latent if isinstance(model, Tagger) else None
+    return latent.forms.names if isinstance(latent, TagForms) else ()
+
+
+def _latent_shape(family: TagFamily | TagForms | None) -> _Latent | None:
+    if isinstance(family, TagLvg | TagForms):
         return _Latent(subtypes=family.subtypes)
     if isinstance(family, TagGm):
         return _Latent(components=family.components, dim=family.dim, covariance=family.covariance)
@@ -147,7 +162,7 @@ def _decode(data: bytes) -> Model:
     text, tensors = unpack(data)
     form = {name: (array.dtype.type, array.ndim) for name, array in tensors.items()}
     of_parser = {_GM + name: kind for name, kind in _GM_TENSORS.items()}
-    if form not in (_TENSORS, _TENSORS | of_parser, _TENSORS | _LATENT_TENSORS):
+    if form not in (_TENSORS, _TENSORS | of_parser, _TENSORS | _LATENT_TENSORS, _TENSORS | _FORMS_TENSORS):
         raise ModelError("is damaged: its arrays are not those of a model")
     try:
         header = msgspec.json.decode(text, type=_Header)
@@ -179,7 +194,7 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
     _check_lexicon(grammar)
     _check_rules(grammar)
     made = (header.kind, header.family)
-    if header.kind == "parser" and (header.latent is not None or _LATENT in tensors):
+    if header.kind == "parser" and (header.latent is not None or header.forms or _LATENT in tensors):
         raise ModelError("is damaged: a parser has the parts of a tagger")
     if header.kind == "tagger" and _GM + "ptr" in tensors:
         raise ModelError("is damaged: a tagger has the parts of a parser")
@@ -191,7 +206,7 @@ def _model(header: _Header, tensors: dict[str, Any]) -> Model:
         _check_pattern(header.cleaning.empty_elements)
         gm = _gm(grammar, tensors) if header.family == "gm" else None
         return Parser(grammar, weight, header.cleaning, header.binarisation, header.info, gm)
-    if made in (("tagger", "hmm"), ("tagger", "lvg"), ("tagger", "gm")) and header.column in ("upos", "xpos"):
+    if header.kind == "tagger" and header.family in _TAGGERS and header.column in ("upos", "xpos"):
         _check_tag_grammar(grammar)
         _check_probabilities(grammar, weight)
         return Tagger(grammar, weight, header.column, header.info, _latent(grammar, header, tensors))
@@ -211,14 +226,19 @@ def _gm(grammar: Grammar, tensors: dict[str, Any]) -> Gm:
     return Gm(first=np.array(first), **arrays)
 
 
-def _latent(grammar: Grammar, header: _Header, tensors: dict[str, Any]) -> TagFamily | None:
+def _latent(grammar: Grammar, header: _Header, tensors: dict[str, Any]) -> TagFamily | TagForms | None:
     """The latent family of a tagger; it checks its own numbers."""
-    shape, value = header.latent, tensors.get(_LATENT)
+    shape, value, steps = header.latent, tensors.get(_LATENT), tensors.get(_FORMS)
+    is_forms = header.family == "forms"
+    if is_forms != (steps is not None) or (header.forms and not is_forms):
+        raise ModelError(f"is damaged: a tagger of model {header.family} does not go with its forms of words")
     if header.family == "hmm" and shape is None and value is None:
         return None
     if header.family == "hmm" or shape is None or value is None:
         raise ModelError(f"is damaged: its parts are not those of a tagger of model {header.family}")
     table, tags, n_emissions = tag_table(grammar), len(grammar.tags), grammar.n_rules - grammar.lexical_start
+    if is_forms and shape == _Latent(subtypes=shape.subtypes):
+        return of_steps(tags, shape.subtypes, Forms(tuple(header.forms)), value, steps)
     if header.family == "lvg" and shape == _Latent(subtypes=shape.subtypes):
         return TagLvg(table, tags, n_emissions, shape.subtypes, value)
     if header.family == "gm" and shape.subtypes == 0:
@@ -253,7 +273,7 @@ def _check_rules(grammar: Grammar) -> None:
 
 
 def _check_tag_grammar(grammar: Grammar) -> None:
-    """Lattices know a transition by its number: rule t * n_tags + u is `t^ -> t u^` (kernels.lattice)."""
+    """Families know a transition by its number: rule t * n_tags + u is `t^ -> t u^`, then come ends and starts."""
     n = len(grammar.tags)
     states = np.arange(n)
     expected = (

@@ -49,3 +49,20 @@ def ordered_map(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """The items in lists of `size`, the last one shorter; where reading one fails, those before it come first."""
+    chunk: list[Item] = []
+    try:
+        for item in items:
+            chunk.append(item)
+            if len(chunk) == size:
+                yield chunk
+                chunk = []
+    except Exception:
+        if chunk:
+            yield chunk
+        raise
+    if chunk:
+        yield chunk

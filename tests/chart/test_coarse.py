@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from oracles import (
+    LONG,
     Case,
     Rule,
     Toy,
@@ -16,6 +17,7 @@ from oracles import (
     brackets,
     count_derivations,
     edge_lists,
+    is_kept,
     log_inside,
     node_posteriors,
     random_cases,
@@ -87,16 +89,6 @@ def test_tags_of_every_word_sum_to_one() -> None:
             assert math.isclose(posterior.node[at].sum(), share, rel_tol=1e-9)
 
 
-def _is_above(
-    case: Case, rules: dict, nodes: dict, anchored: tuple[int, int, int, int], p_node: float, p_edge: float
-) -> bool:
-    """Whether an anchored rule and the node it belongs to have these posteriors; a word's rule is its tag's node."""
-    rule = case.toy.rules[anchored[0]]
-    head = rule.lhs, anchored[1], anchored[3], int(rule.kind == "unary")
-    has_edge = rule.kind == "lexical" or rules[anchored] >= p_edge
-    return has_edge and (rule.kind == "root" or nodes[head] >= p_node)
-
-
 @pytest.mark.parametrize(("p_node", "p_edge"), [(0.01, 0.01), (0.1, 0.1), (0.2, 0.02), (0.02, 0.2)])
 def test_pruning_keeps_what_has_the_posterior(p_node: float, p_edge: float) -> None:
     """Nothing below the thresholds is kept; every derivation all of whose parts are well above them is."""
@@ -106,7 +98,7 @@ def test_pruning_keeps_what_has_the_posterior(p_node: float, p_edge: float) -> N
         grammar, weight = subject(case.toy)
         log_z, forest = CoarseParser(grammar, weight).prune(case.words, p_node, p_edge)
         assert math.isclose(math.exp(log_z), total(case.found), rel_tol=1e-9)
-        is_above = partial(_is_above, case, rule_posteriors(case.found), node_posteriors(case.toy, case.found))
+        is_above = partial(is_kept, case, rule_posteriors(case.found), node_posteriors(case.toy, case.found))
         kept = {tuple(anchored) for anchored in anchored_rules(forest).T.tolist()}
         assert all(is_above(anchored, p_node * (1 - 1e-9), p_edge * (1 - 1e-9)) for anchored in kept)
         for one in case.found:
@@ -211,29 +203,6 @@ def test_contradictory_constraints_are_errors() -> None:
         Constraints(tags=("t", None)).tag_ids(grammar, 3)
     with pytest.raises(GrammarError, match="word 2 was given the tag 'zz'"):
         Constraints(tags=(None, "zz", None)).tag_ids(grammar, 3)
-
-
-LONG = Toy(
-    [("phrase", "A", ()), ("phrase", "B", ()), ("tag", "t", ()), ("tag", "u", ())],
-    2,
-    ["a", "b"],
-    [
-        Rule("binary", 0, (0, 1), (), 0.3),
-        Rule("binary", 0, (1, 0), (), 0.2),
-        Rule("binary", 0, (2, 0), (), 0.05),
-        Rule("binary", 1, (0, 0), (), 0.25),
-        Rule("binary", 1, (0, 3), (), 0.02),
-        Rule("unary", 0, (1,), (), 0.1),
-        Rule("unary", 0, (2,), (), 0.4),
-        Rule("unary", 1, (0,), (), 0.15),
-        Rule("unary", 1, (3,), (), 0.001),
-        Rule("root", -1, (0,), (), 0.7),
-        Rule("root", -1, (1,), (), 0.3),
-        Rule("lexical", 2, (0,), (), 1e-4),
-        Rule("lexical", 2, (1,), (), 1e-7),
-        Rule("lexical", 3, (0,), (), 1e-5),
-    ],
-)
 
 
 def test_long_sentence_has_a_finite_log_z() -> None:

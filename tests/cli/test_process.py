@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -52,6 +53,20 @@ def test_bytes_in_any_locale(samples: Samples) -> None:
 def test_status_and_line_for_bad_bytes(samples: Samples) -> None:
     status, _, err = run_process("parse", samples.parser, stdin=b"fine\n\xff\n")
     assert (status, err) == (2, b"lveg: <stdin>:2: byte 0xff at column 1 is not UTF-8\n")
+
+
+def test_a_sentence_down_a_pipe_is_answered_before_the_next(samples: Samples) -> None:
+    process = start("tag", samples.tagger, "--threads", 1)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for _ in range(2):
+        process.stdin.write(f"{DOG}\n".encode())
+        process.stdin.flush()
+        ready, _, _ = select.select([process.stdout], [], [], 120)
+        assert ready
+        assert [process.stdout.readline().split(b"\t")[0] for _ in DOG.split()] == DOG.encode().split()
+        assert process.stdout.readline() == b"\n"
+    assert process.communicate(timeout=120) == (b"", b"")
 
 
 def test_a_reader_that_goes_away_is_no_error(samples: Samples, tmp_path: Path) -> None:

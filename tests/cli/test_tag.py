@@ -67,6 +67,51 @@ def test_formats_agree(run, samples: Samples) -> None:
     assert [tag for sentence in read_conllu("a.conllu") for tag in sentence.column("upos")] == tags
 
 
+def test_several_sequences(run, samples: Samples) -> None:
+    options = ("tag", samples.tagger, "--format", "jsonl", "--kbest", "4")
+    answers = list(map(json.loads, run(*options, stdin=f"{DOG}\n\n".encode()).out.splitlines()))
+    assert [answer["words"] for answer in answers] == [DOG.split(), []]
+    sequences = answers[0]["sequences"]
+    assert len({tuple(sequence["tags"]) for sequence in sequences}) == 4
+    scores = [sequence["score"] for sequence in sequences]
+    assert scores == sorted(scores, reverse=True)
+    assert [sequence["log_prob"] for sequence in sequences] == pytest.approx(scores, rel=0.01)
+    assert [sequence["tags"] for sequence in answers[1]["sequences"]] == [[]]
+    best = json.loads(run(*options[:4], "--decoder", "viterbi", stdin=DOG.encode()).out)
+    assert {name: best[name] for name in sequences[0]} == sequences[0]
+
+
+def test_posteriors(run, samples: Samples) -> None:
+    text = f"{DOG}\n\n".encode()
+    options = ("tag", samples.tagger, "--posteriors", "--format")
+    answer, empty = map(json.loads, run(*options, "jsonl", stdin=text).out.splitlines())
+    assert "posteriors" not in empty
+    for tag, probability, share in zip(answer["tags"], answer["probabilities"], answer["posteriors"], strict=True):
+        assert next(iter(share)) == tag
+        assert share[tag] == probability
+        assert min(share.values()) >= 0.001
+        assert sum(share.values()) == pytest.approx(1.0, abs=0.02)
+    assert answer["score"] == pytest.approx(sum(answer["probabilities"]))
+    rows = [line.split("\t") for line in run(*options, "tsv", stdin=text).out.splitlines()]
+    assert [row[3].split("|")[0] for row in rows if len(row) > 1] == [f"{row[1]}={row[2]}" for row in rows if row[1:]]
+    rows = [line.split("\t") for line in run(*options, "conllu", stdin=text).out.splitlines()]
+    wanted = [f"TagProb={probability:.4f}" for probability in answer["probabilities"]]
+    assert [row[9] for row in rows if len(row) > 1] == wanted
+
+
+def test_posteriors_join_misc_and_replace_their_own(run, samples: Samples) -> None:
+    Path("odd.conllu").write_bytes(ODD.encode())
+    for source, out in (("odd.conllu", "once.conllu"), ("once.conllu", "twice.conllu")):
+        assert run("tag", samples.tagger, source, "--posteriors", "--out", out).status == 0
+    assert Path("once.conllu").read_bytes() == Path("twice.conllu").read_bytes()
+    first, second = read_conllu("once.conllu")
+    marks = [mark.partition("TagProb=") for mark in (*first.column("misc"), *second.column("misc"))]
+    assert [mark[0] for mark in marks] == ["SpaceAfter=No|", "", ""]
+    assert all(0 <= float(mark[2]) <= 1 for mark in marks)
+    kept = [line for line in Path("once.conllu").read_bytes().split(b"\n") if line[:3] in (b"1-2", b"2.1")]
+    assert all(line.endswith(b"\t_") for line in kept)
+
+
 def test_words_from_json_cannot_break_a_line(run, samples: Samples) -> None:
     given = b'["a\\tb", "c\\nd", "e\\rf", "New York"]'
     for format, count in (("tsv", 3), ("conllu", 10)):
@@ -99,6 +144,10 @@ def test_refusals(run, samples: Samples) -> None:
     assert "nowhere.conllu: cannot be opened" in run("tag", samples.tagger, "nowhere.conllu").refusal()
     assert "choose another --out" in run("tag", samples.tagger, "a.conllu", "--out", "a.conllu").refusal()
     assert Path("a.conllu").read_bytes() == ODD.encode()
+    kbest = ("tag", samples.tagger, "a.conllu", "--kbest", "2")
+    assert "--kbest needs --format jsonl: conllu has one tag a word" in run(*kbest).refusal()
+    assert "--format jsonl: tsv" in run(*kbest, "--format", "tsv").refusal()
+    assert "leave --decoder posterior out" in run(*kbest, "--format", "jsonl", "--decoder", "posterior").refusal()
     assert run("tag", samples.tagger, "--decoder", "mbr").status == 2
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from lveg.chart.ahead import tag_surroundings
 from lveg.chart.layout import chart_rules
 from lveg.families.pcfg import Pcfg
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints, tree_forest, union
@@ -21,8 +22,9 @@ from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints, RuleRow, assemble_grammar
 from lveg.grammar.symbols import PART, PHRASE, Symbol
 from lveg.kernels.chart import chart_room, prune_chart
+from lveg.kernels.chart_ahead import Ahead
+from lveg.kernels.chart_likely import likely_room, prune_likely
 from lveg.kernels.chart_rules import ChartRules
-from lveg.kernels.lattice import lattice_items
 from lveg.trees import Tree
 
 MAX_WORDS = 400
@@ -31,6 +33,7 @@ MAX_WORDS = 400
 MAX_BYTES = 2 * 2**30
 """Sentences whose chart would be larger get a flat tree too."""
 
+_UNLIKELY = 0.1  # of the threshold: what the words around it make less likely than that is left out at once
 _WIDER = 1e-4  # of the threshold, where it left no derivation
 _GLUE = 1e-9  # weight of what the grammar does not license
 
@@ -55,7 +58,7 @@ class Parses:
 
     fallback: None for the ordinary way; `wide`, `unpruned` or `glue` where that had no answer; `flat` and
     no forest where the sentence is too long for a chart. log_z: log P(sentence) of the coarse grammar,
-    before pruning, where defined.
+    before pruning; None where it is not defined, or the parser is not exact.
     """
 
     forest: Forest | None
@@ -67,15 +70,25 @@ class Parses:
 
 @dataclass(frozen=True)
 class CoarseParser:
-    """Builds forests of sentences from a tree grammar and its rule probabilities."""
+    """Builds forests of sentences from a tree grammar and its rule probabilities.
+
+    is_exact: whether every symbol of every span counts. If not, those that the words around them make unlikely are
+    left out while the chart is filled (docs/math.md: ahead). That takes a third of the time; log Z is a little too low.
+    """
 
     grammar: Grammar
     weight: Floats
+    is_exact: bool = True
 
     @cached_property
     def rules(self) -> ChartRules:
         """The rules, laid out for the chart."""
         return chart_rules(self.grammar, self.weight)
+
+    @cached_property
+    def ahead(self) -> Ahead:
+        """What tags tell of the symbols beside them."""
+        return tag_surroundings(self.grammar, self.weight)
 
     def relaxed(self, words: Sequence[str]) -> CoarseParser:
         """A parser with glue for these words: it derives them with any tags."""
@@ -92,15 +105,18 @@ class CoarseParser:
         """(log Z of the coarse grammar, the forest of what has these posteriors); -inf and no nodes without a parse."""
         n = len(words)
         terminals = np.array(self.grammar.lexicon.terminals(words), dtype=np.int32)
-        log_z, *columns = prune_chart(
-            self.rules,
-            terminals,
-            constraints.tag_ids(self.grammar, n),
-            constraints.span_table(n),
-            p_node,
-            p_edge,
-            _room(chart_room(self.rules, n)),
-        )
+        tags, spans = constraints.tag_ids(self.grammar, n), constraints.span_table(n)
+        least = _UNLIKELY * min(p_node, p_edge)
+        if not self.is_exact and least > 0.0:
+            room = _room(likely_room(self.rules, n))
+            log_z, *columns = prune_likely(
+                self.rules, self.ahead, terminals, tags, spans, p_node, p_edge, least, room
+            )  # fmt: skip
+            forest = build_forest(self.grammar, n, np.stack(columns))
+            if not forest.is_empty:
+                return log_z, forest
+        room = _room(chart_room(self.rules, n))
+        log_z, *columns = prune_chart(self.rules, terminals, tags, spans, p_node, p_edge, room)
         return log_z, build_forest(self.grammar, n, np.stack(columns))
 
     def training_forest(self, tree: Tree, scheme: Binarisation, p_min: float) -> tuple[Forest, Forest]:
@@ -125,7 +141,7 @@ class CoarseParser:
         for fallback, factor in ((None, 1.0), ("wide", _WIDER), ("unpruned", 0.0)):
             log_z, forest = self.prune(words, p_node * factor, p_edge * factor, constraints)
             if not forest.is_empty:
-                return Parses(forest, self.grammar, coarse, fallback, log_z)
+                return Parses(forest, self.grammar, coarse, fallback, log_z if self.is_exact else None)
             if log_z == -np.inf:
                 break
         relaxed = self.relaxed(words)
@@ -134,33 +150,6 @@ class CoarseParser:
             if not forest.is_empty:
                 return Parses(forest, relaxed.grammar, Pcfg(relaxed.weight), "glue", None)
         return Parses(None, self.grammar, coarse, "flat", None)
-
-
-@dataclass(frozen=True)
-class TagLattice:
-    """Builds the lattice of all tag sequences of a sentence from a tag grammar."""
-
-    grammar: Grammar
-    weight: Floats
-
-    @cached_property
-    def rules(self) -> ChartRules:
-        """The rules, laid out by terminal."""
-        return chart_rules(self.grammar, self.weight)
-
-    def forest(self, words: Sequence[str], constraints: Constraints = NO_CONSTRAINTS) -> Forest:
-        """The lattice; without nodes where the given tags cannot be."""
-        n = len(words)
-        terminals = np.array(self.grammar.lexicon.terminals(words), dtype=np.int32)
-        items = lattice_items(
-            len(self.grammar.tags),
-            self.rules.terminal_ptr,
-            self.rules.terminal_rule,
-            self.rules.terminal_tag,
-            terminals,
-            constraints.tag_ids(self.grammar, n),
-        )
-        return build_forest(self.grammar, n, items)
 
 
 def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[Grammar, Floats]:

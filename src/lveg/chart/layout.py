@@ -18,6 +18,7 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
     inner = np.flatnonzero(is_inner)
     pairs, inner_pair = np.unique(left[inner].astype(np.int64) * n_symbols + right[inner], return_inverse=True)
     pair_left, pair_right = np.divmod(pairs, n_symbols)
+    by_pair = np.argsort(inner_pair, kind="stable")
 
     left_row = rows_of(left[binary], n_nonterminals)
     right_row = rows_of(right[binary], n_nonterminals)
@@ -39,6 +40,12 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
         pair_ptr=pointers(left_row[pair_left], int(left_row.max(initial=-1)) + 1),
         pair_left=left_row[pair_left],
         pair_right=right_row[pair_right],
+        pair_symbol=pair_right.astype(np.uint32),
+        left_symbol=np.flatnonzero(left_row >= 0).astype(np.int32),
+        made_ptr=pointers(inner_pair[by_pair], len(pairs)),
+        made_lhs=lhs[inner[by_pair]],
+        made_weight=weight[inner[by_pair]],
+        made_rule=inner[by_pair].astype(np.int32),
         inner_ptr=pointers(lhs[inner], n_nonterminals),
         inner_rule=inner.astype(np.int32),
         inner_pair=inner_pair.astype(np.int32),
@@ -46,16 +53,12 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
         first_ptr=pointers(left[first] - n_nonterminals, n_symbols - n_nonterminals),
         first_rule=first.astype(np.int32),
         first_lhs=lhs[first],
-        first_right=np.where(
-            right[first] < n_nonterminals,
-            np.append(right_row, -1)[np.minimum(right[first], n_nonterminals)],
-            n_nonterminals - 1 - right[first],
-        ).astype(np.int32),
+        first_right=right[first],
         first_weight=weight[first],
         last_ptr=pointers(right[last] - n_nonterminals, n_symbols - n_nonterminals),
         last_rule=last.astype(np.int32),
         last_lhs=lhs[last],
-        last_left=left_row[left[last]],
+        last_left=left[last],
         last_weight=weight[last],
         rule_left=left,
         rule_right=right,

@@ -60,6 +60,7 @@ class Covariance(StrEnum):
 class TaggerModel(StrEnum):
     """Kinds of tagger."""
 
+    forms = "forms"
     hmm = "hmm"
     lvg = "lvg"
     gm = "gm"
@@ -229,10 +230,11 @@ def train_tagger_command(
     model: Annotated[
         TaggerModel,
         typer.Option(
-            help="hmm: a hidden Markov model. lvg: subtypes of each tag, learned. gm: Gaussian mixtures over latent "
-            "vectors, learned."
+            help="forms: subtypes of each tag, and weights for the forms of words and their neighbours; the most "
+            "accurate. The others know a word by itself alone: hmm: a hidden Markov model. lvg: subtypes of each tag, "
+            "learned. gm: Gaussian mixtures over latent vectors, learned."
         ),
-    ] = TaggerModel.hmm,
+    ] = TaggerModel.forms,
     column: Annotated[Column, typer.Option(help="The column that holds the tags to learn.")] = Column.upos,
     unknown: UnknownOption = Unknown.auto,
     unknown_threshold: Threshold = 2,
@@ -240,7 +242,9 @@ def train_tagger_command(
         int,
         typer.Option(min=0, help="Words seen at most this often share tags with their class; 0 for none."),
     ] = 0,
-    subtypes: Annotated[int, typer.Option(min=1, help="lvg: subtypes of a tag.")] = 16,
+    subtypes: Annotated[
+        int | None, typer.Option(min=1, help="forms, lvg: subtypes of a tag; 2 and 16 if not given.")
+    ] = None,
     objective: Annotated[
         TagObjectives,
         typer.Option(help="lvg: the likelihood of words and tags, by EM, or of tags given words, by gradients."),
@@ -254,7 +258,8 @@ def train_tagger_command(
         float, typer.Option(min=0.0, help="gm: means start at random within this of 0; the paper's start is 0.05.")
     ] = 0.5,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="lvg, gm: passes over the data; 20, or 50 of EM, if not given.")
+        int | None,
+        typer.Option(min=1, help="Passes over the data; 8 for forms, 20 for others, or 50 of EM, if not given."),
     ] = None,
     learning_rate: Annotated[
         float | None, typer.Option(min=1e-9, help="By gradients: Adam's step; 0.02 if not given.")
@@ -262,22 +267,25 @@ def train_tagger_command(
     l2: Annotated[
         float | None,
         typer.Option(
-            min=0.0, help="By gradients: how strongly parameters are held to their start; gm 1, lvg 0.3 if not given."
+            min=0.0,
+            help="By gradients: how strongly parameters are held to their start; 0.2 for forms, 0.3 for lvg, 1 for gm, "
+            "if not given.",
         ),
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="By gradients: sentences an update; 128 if not given.")
+        int | None,
+        typer.Option(min=1, help="By gradients: sentences an update; 64 for forms, 128 for others, if not given."),
     ] = None,
     patience: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="lvg, gm: epochs without a better dev token accuracy before it ends; 0: all. 5, or 10 of EM, if not "
-            "given.",
+            help="Epochs without a better dev token accuracy before learning ends; 0: all. 3 for forms, 5 for others, "
+            "10 of EM, if not given.",
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="lvg, gm: go on where a run that was interrupted stopped.")
+        bool, typer.Option("--resume", help="Not hmm: go on where a run that was interrupted stopped.")
     ] = False,
     max_length: MaxLength = None,
     skip_bad: SkipBad = False,
@@ -289,30 +297,36 @@ def train_tagger_command(
     """Train a part-of-speech tagger on CoNLL-U files.
 
     With --dev the tagger is scored, and of a learned one the best epoch is kept.
-    The options marked lvg and gm are for those models. After every epoch their
-    state is kept in MODEL.checkpoint until the model is written; the same command
-    with --resume goes on from there.
+    Options marked with models are for those. After every epoch the state is kept
+    in MODEL.checkpoint until the model is written; the same command with --resume
+    goes on from there.
 
         lveg train tagger en-train.conllu --dev en-dev.conllu --out en.model
     """
     from lveg.grammar.lexicon import LexiconOptions
     from lveg.learning.checkpoint import Checkpoint
-    from lveg.learning.tags import TagGmOptions, TagLvgOptions
+    from lveg.learning.tags import BY_FORMS, BY_GRADIENT, TagFormsOptions, TagGmOptions, TagLvgOptions
     from lveg.learning.train import TaggerOptions, train_tagger
 
-    is_em = objective is TagObjectives.generative
-    lvg = TagLvgOptions(subtypes) if is_em else TagLvgOptions.by_gradient(subtypes)
-    gm = TagGmOptions(components, dim, covariance.value, spread)
-    given = {"epochs": epochs, "learning_rate": learning_rate, "l2": l2, "batch": batch, "patience": patience}
-    descent: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    lvg = (TagLvgOptions if objective is TagObjectives.generative else TagLvgOptions.by_gradient)(subtypes or 16)
+    given: dict[str, Any] = {
+        "epochs": epochs,
+        "learning_rate": learning_rate,
+        "l2": l2,
+        "batch": batch,
+        "patience": patience,
+    }
+    usual = {TaggerModel.forms: BY_FORMS, TaggerModel.lvg: lvg.descent}.get(model, BY_GRADIENT)
+    descent = replace(usual, **{name: value for name, value in given.items() if value is not None})
     options = TaggerOptions(
         model=model.value,
         lexicon=LexiconOptions(unknown.value, unknown_threshold, smooth),
         column=column.value,
         max_length=max_length,
         seed=seed,
-        lvg=replace(lvg, descent=replace(lvg.descent, **descent)) if model is TaggerModel.lvg else None,
-        gm=replace(gm, descent=replace(gm.descent, **descent)) if model is TaggerModel.gm else None,
+        forms=TagFormsOptions(subtypes or 2, descent=descent) if model is TaggerModel.forms else None,
+        lvg=replace(lvg, descent=descent) if model is TaggerModel.lvg else None,
+        gm=TagGmOptions(components, dim, covariance.value, spread, descent) if model is TaggerModel.gm else None,
     )
     checkpoint = None if model is TaggerModel.hmm else Checkpoint(f"{out}.checkpoint", resume)
     learn = train_tagger if checkpoint is None else partial(train_tagger, checkpoint=checkpoint)

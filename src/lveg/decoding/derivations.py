@@ -170,12 +170,3 @@ def derivation_of(grammar: Grammar, forest: Forest, edges: Ints) -> Derivation:
 def tree_of(grammar: Grammar, forest: Forest, edges: Ints, words: Sequence[str]) -> Tree:
     """The tree of the derivation with these edges."""
     return debinarise(derivation_of(grammar, forest, edges), list(words))
-
-
-def tags_of(grammar: Grammar, forest: Forest, edges: Ints) -> list[str]:
-    """The tags of the derivation with these edges, by word."""
-    rules = forest.edge_rule[edges]
-    lexical = edges[rules >= grammar.lexical_start]
-    starts = forest.node_start[forest.edge_head[lexical]]
-    symbols = grammar.rule_lhs[forest.edge_rule[lexical]]
-    return [grammar.symbols[symbol].label for symbol in symbols[np.argsort(starts)].tolist()]

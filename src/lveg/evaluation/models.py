@@ -9,8 +9,8 @@ from typing import Any
 from lveg.chart.coarse import Parses
 from lveg.evaluation import brackets, tags
 from lveg.evaluation.params import COLLINS, EvalbParams
-from lveg.model import Parse, Parser, Tagger, Tagging
-from lveg.parallel import ordered_map
+from lveg.model import CHUNK, Parse, Parser, Tagger, Tagging
+from lveg.parallel import chunks, ordered_map
 from lveg.report import Report, silent
 from lveg.trees import Tree, escape_word
 
@@ -72,9 +72,9 @@ def score_tagger(
 ) -> TaggerScores:
     """Tag the words of gold sentences and count what is right; known words are those of the tagger's lexicon."""
     words = [[word for word, _ in sentence] for sentence in gold]
-    taggings = []
-    for tagging in ordered_map(lambda sentence: tagger.tag(sentence, decoder), words, threads):
-        taggings.append(tagging)
+    taggings: list[Tagging] = []
+    for chunk in ordered_map(lambda chunk: tagger.tag_all(chunk, decoder), chunks(words, CHUNK), threads):
+        taggings += chunk
         report("progress", {"what": "tagging", "done": len(taggings), "total": len(gold)})
     gold_tags = [[tag for _, tag in sentence] for sentence in gold]
     known = set(tagger.grammar.lexicon.words)

@@ -1,4 +1,4 @@
-"""The PCFG family, and with it the HMM: one number a node, one probability a rule."""
+"""The PCFG family: one number a node, one probability a rule."""
 
 from __future__ import annotations
 

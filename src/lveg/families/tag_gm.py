@@ -9,9 +9,9 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.gm import COVARIANCES
-from lveg.families.tags import TagFamily, check_value, tag_table
+from lveg.families.tags import NOTHING_ASKED, TagFamily, check_value, tag_table
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.chain import TagTable
+from lveg.kernels.chain import Posteriors, TagTable
 from lveg.kernels.chain_gm import GmArrays, run
 
 LARGEST = 200.0
@@ -71,17 +71,15 @@ class TagGm(TagFamily):
 
     def run(
         self, packed: Ints, is_given: bool, sign: float = 0.0, into: Floats | None = None,
-        posteriors: tuple[Floats, Floats] | None = None,
+        found: Posteriors = NOTHING_ASKED,
     ) -> float:  # fmt: skip
         """The summed log Z of packed sentences; adds sign × its gradient to `into`."""
         slope = _NOTHING if into is None else self.parts(into)
-        share, pair = posteriors or (_NO_SHARE, _NO_PAIR)
         sign = 0.0 if into is None else sign
-        return run(packed, is_given, sign, self.table, self.tags, self.components, self.numbers, slope, share, pair)
+        return run(packed, is_given, sign, self.table, self.tags, self.components, self.numbers, slope, found)
 
 
 _NOTHING = GmArrays(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
-_NO_SHARE, _NO_PAIR = np.empty((0, 0)), np.empty((0, 0, 0))
 
 
 def start_gm(

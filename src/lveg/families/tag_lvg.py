@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from lveg.errors import GrammarError
-from lveg.families.tags import TagFamily, check_value, tag_table
+from lveg.families.tags import NOTHING_ASKED, TagFamily, check_value, tag_table
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.chain import TagTable
+from lveg.kernels.chain import Posteriors, TagTable
 from lveg.kernels.chain_lvg import LvgArrays, run
 
 LARGEST = 700.0
@@ -41,9 +41,11 @@ class TagLvg(TagFamily):
     def is_probability(self) -> bool:
         """Whether starts, what follows a subtype and its words each sum to one."""
         start, transition, end, emission = self.weight
+        if not np.isclose(start.sum(), 1.0, rtol=0, atol=1e-6):
+            return False
         words = np.zeros_like(end)
         np.add.at(words, self.table.tag, emission[self.table.rule])
-        sums = (start.sum(), transition.sum(axis=(2, 3)) + end, words)
+        sums = (transition.sum(axis=(2, 3)) + end, words)
         return all(np.allclose(total, 1.0, rtol=0, atol=1e-6) for total in sums)
 
     def with_value(self, value: Floats) -> TagLvg:
@@ -65,16 +67,14 @@ class TagLvg(TagFamily):
 
     def run(
         self, packed: Ints, is_given: bool, sign: float = 0.0, into: Floats | None = None,
-        posteriors: tuple[Floats, Floats] | None = None,
+        found: Posteriors = NOTHING_ASKED,
     ) -> float:  # fmt: skip
         """The summed log Z of packed sentences; adds sign × the expected uses of parameters to `into`."""
         use = _NOTHING if into is None else self.parts(into)
-        share, pair = posteriors or (_NO_SHARE, _NO_PAIR)
-        return run(packed, is_given, 0.0 if into is None else sign, self.table, self.weight, use, share, pair)
+        return run(packed, is_given, 0.0 if into is None else sign, self.table, self.weight, use, found)
 
 
 _NOTHING = LvgArrays(np.empty((0, 0)), np.empty((0, 0, 0, 0)), np.empty((0, 0)), np.empty((0, 0)))
-_NO_SHARE, _NO_PAIR = np.empty((0, 0)), np.empty((0, 0, 0))
 
 
 def size_of(tags: int, n_emissions: int, subtypes: int) -> int:
@@ -100,6 +100,11 @@ def start_lvg(grammar: Grammar, weight: Floats, subtypes: int, noise: float = 0.
     flat *= 1.0 + np.random.default_rng(seed).uniform(-noise, noise, flat.shape)
     normalise(first.parts(flat), grammar)
     return first.with_value(logs(flat))
+
+
+def hmm(grammar: Grammar, weight: Floats) -> TagLvg:
+    """The HMM with these rule probabilities."""
+    return start_lvg(grammar, weight, 1, noise=0.0)
 
 
 def normalise(probability: LvgArrays, grammar: Grammar) -> None:

@@ -1,42 +1,24 @@
-"""What families of tag sequences share: the tags of each word, packed sentences, posteriors, the best sequence."""
+"""What families of tag sequences share: the tags of each word, packed sentences, posteriors."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.chain import TagTable, best_path
+from lveg.kernels.chain import Posteriors, TagTable, extents
 
-
-@dataclass(frozen=True)
-class TagPosterior:
-    """log Z of a sentence, P(tag of word | sentence) (n, T) and P(tags of neighbours | sentence) (n - 1, T, T)."""
-
-    log_z: float
-    tag: Floats
-    pair: Floats
-
-    def best_tags(self) -> Ints:
-        """For each word the tag of highest posterior."""
-        best: Ints = np.argmax(self.tag, axis=1)
-        return best
-
-    def best_sequence(self) -> Ints:
-        """The best sequence of the Markov chain with these posteriors  [math: tag-max-rule]."""
-        path = np.zeros(len(self.tag), np.int32)
-        best_path(self.tag, self.pair, path)
-        return path
+NOTHING_ASKED = Posteriors(np.empty(0), np.empty(0), np.empty(0))
 
 
 class TagFamily(ABC):
     """Weights of tag sequences. All parameters are one vector, `value`, of which the named arrays are views."""
 
+    table: TagTable
     value: Floats
 
     @abstractmethod
@@ -46,11 +28,11 @@ class TagFamily(ABC):
     @abstractmethod
     def run(
         self, packed: Ints, is_given: bool, sign: float = 0.0, into: Floats | None = None,
-        posteriors: tuple[Floats, Floats] | None = None,
+        found: Posteriors = NOTHING_ASKED,
     ) -> float:  # fmt: skip
         """The summed log Z of packed sentences, of their given tags or of all; adds sign × its gradient to `into`.
 
-        posteriors: room, all zero, for `TagPosterior` of one sentence.
+        found: room for what else is asked for; shares and pairs all zero, and with open tags only.
         """
 
     @property
@@ -67,17 +49,28 @@ class TagFamily(ABC):
         """Log of the summed weight of all tag sequences, or of the given one, of packed sentences."""
         return self.run(packed, is_given)
 
-    def posterior(self, packed: Ints) -> TagPosterior:
-        """What is to be known of one packed sentence."""
-        n = int(packed[0])
-        tag, pair = np.zeros((n, self.n_tags)), np.zeros((max(n - 1, 0), self.n_tags, self.n_tags))
-        return TagPosterior(self.run(packed, False, posteriors=(tag, pair)), tag, pair)
+    def add(self, packed: Ints, slope: Floats) -> float:
+        """Minus the log conditional likelihood of the tags of packed sentences; adds its derivative to `slope`."""
+        return self.run(packed, False, 1.0, slope) - self.run(packed, True, -1.0, slope)
+
+    def posteriors(self, packed: Ints, pairs: bool = True) -> Posteriors:
+        """What is to be known of each of packed sentences; of neighbouring tags only with `pairs`."""
+        n_sentences, _, n_tags, n_pairs = extents(self.table, packed)
+        found = Posteriors(np.zeros(n_sentences), np.zeros(n_tags), np.zeros(n_pairs if pairs else 0))
+        self.run(packed, False, found=found)
+        return found
+
+    def log_zs(self, packed: Ints) -> Floats:
+        """Log of the weight of the given tag sequence of each of packed sentences."""
+        found = NOTHING_ASKED._replace(log_z=np.zeros(extents(self.table, packed)[0]))
+        self.run(packed, True, found=found)
+        return np.asarray(found.log_z)
 
 
 def pack(terminals: Sequence[int], tags: Sequence[int] | Ints | None = None) -> Ints:
     """A sentence as kernels want it; tags are -1 where they are open."""
-    given = np.full(len(terminals), -1) if tags is None else tags
-    return np.concatenate([[len(terminals)], terminals, given]).astype(np.int32)
+    given = [-1] * len(terminals) if tags is None else tags
+    return np.array([len(terminals), *terminals, *given], np.int32)
 
 
 def tag_table(grammar: Grammar) -> TagTable:

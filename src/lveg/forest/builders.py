@@ -1,4 +1,4 @@
-"""Forests from a gold tree, a list of trees, a tag lattice; unions; the effect of constraints."""
+"""Forests from a gold tree and a list of trees; unions; the effect of constraints."""
 
 from __future__ import annotations
 

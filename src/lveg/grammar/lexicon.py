@@ -72,7 +72,11 @@ class Lexicon:
 
     def terminals(self, words: Sequence[str]) -> list[int]:
         """The terminals of a sentence."""
-        return [self.terminal(word, index == 0) for index, word in enumerate(words)]
+        found = list(map(self.word_ids.get, words))
+        return [
+            self.class_of(words[index], index == 0) if terminal is None else terminal
+            for index, terminal in enumerate(found)
+        ]
 
 
 TagCounts = dict[tuple[str, int], float]

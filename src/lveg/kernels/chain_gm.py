@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.chain import LOG_2, TagTable, lattice, rescale
-from lveg.kernels.gm_overlaps import finish_spherical, overlaps_of
+from lveg.kernels.chain import LOG_2, Posteriors, TagTable, extent, lattice, rescale
+from lveg.kernels.gm_overlaps import overlaps_of
 from lveg.kernels.jit import kernel, power_of_two
 
 _TWO_PI = 6.283185307179586
 _ONE = np.uint64(1)
-MOST_KEPT = 2**18
-"""Overlaps of a sentence that are kept for the way back; where there are more, they are worked out again."""
+_KEPT = 2**22  # overlaps: of longer sentences they are worked out once on the way forth and once on the way back
 
 
 class GmArrays(NamedTuple):
@@ -36,78 +35,93 @@ class GmArrays(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where rows and columns are worked out.
+    """Where the rows and columns of one tag of one word are worked out; the largest numbers of them are its sizes.
 
-    Rows and overlaps are kept for the way back, unless a sentence has too many of them. The other arrays serve one tag
-    of one word at a time: the two Gaussians of each row (in_ the rule into the tag, word_ the emission), where the
-    first of them are from (source), the columns, and what is made of them.
+    in_ and word_ are the two Gaussians of each row, of the rule into the tag and of the emission; source numbers the
+    components into the tag. constant and overlap of all tags of the sentence are kept, where is_kept; those of the
+    lattice's y-th are from constant_at[y] and overlap_at[y] on.
     """
 
-    row_mean: Any
-    row_var: Any
-    constant: Any
-    overlap: Any
+    is_kept: bool
+    constant_at: Any
+    overlap_at: Any
     in_mean: Any
     in_var: Any
     word_mean: Any
     word_var: Any
     source: Any
+    excess: Any
+    row_mean: Any
+    row_var: Any
+    constant: Any
     tail: Any
     above: Any
     pull: Any
     bend: Any
     inverse: Any
     posterior: Any
-    excess: Any
     column: Any
     head: Any
     square: Any
     product: Any
     power: Any
     power_bits: Any
+    overlap: Any
 
 
 @kernel
-def make_room(packed: Any, table: TagTable, n_tags: int, width: int, dim: int, n_var: int) -> Room:
-    """Room for any of the packed sentences."""
-    ptr = table.ptr
-    rows, columns = n_tags * width * width, n_tags * width
-    most, at = 0, 0
-    while at < packed.shape[0]:
-        n, cells, before, here = packed[at], 0, 0, 1
-        for i in range(n + 1):
-            after = 1 if i == n else ptr[packed[at + 1 + i] + 1] - ptr[packed[at + 1 + i]]
-            cells += before * here * after
-            before, here = here, after
-        most = max(most, cells)
-        at += 1 + 2 * n
-    kept_cells = max(rows * columns, min(most * width**3, MOST_KEPT))
-    kept_rows = max(rows, kept_cells // width)
-    power = np.empty(rows * columns)
+def make_room(n: int, begin: Any, width: int, dim: int, n_var: int, may_keep: bool) -> Room:
+    """Room for the tags of a sentence."""
+    n_rows, n_columns, largest, constants, overlaps = 0, 0, 0, 0, 0
+    for i in range(1, n + 1):
+        rows, columns = (begin[i] - begin[i - 1]) * width * width, (begin[i + 2] - begin[i + 1]) * width
+        n_rows, n_columns, largest = max(n_rows, rows), max(n_columns, columns), max(largest, rows * columns)
+        constants += rows * (begin[i + 1] - begin[i])
+        overlaps += rows * columns * (begin[i + 1] - begin[i])
+    is_kept = may_keep and overlaps <= _KEPT
+    if not is_kept:
+        constants, overlaps = n_rows, max(largest, n_rows)
+    constant_at, overlap_at = np.zeros(begin[n + 2], np.int64), np.zeros(begin[n + 2], np.int64)
+    if is_kept:
+        for i in range(1, n + 1):
+            rows, columns = (begin[i] - begin[i - 1]) * width * width, (begin[i + 2] - begin[i + 1]) * width
+            for y in range(begin[i], begin[i + 1]):
+                constant_at[y + 1] = constant_at[y] + rows
+                overlap_at[y + 1] = overlap_at[y] + rows * columns
+    size = max(largest, n_rows)
+    power = np.empty(size)
     return Room(
-        np.empty((dim, kept_rows)), np.empty((n_var, kept_rows)), np.empty(kept_rows), np.empty(kept_cells),
-        np.empty((dim, rows)), np.empty((n_var, rows)), np.empty((dim, rows)), np.empty((n_var, rows)),
-        np.empty(rows, np.int64), np.empty(rows), np.empty(rows), np.empty((dim, rows)), np.empty((n_var, rows)),
-        np.empty(rows), np.empty(rows), np.empty(rows), np.empty(columns, np.int64), np.empty(columns),
-        np.empty(rows * columns), np.empty(rows * columns), power, power.view(np.int64),
+        is_kept, constant_at, overlap_at, np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty((dim, n_rows)),
+        np.empty((n_var, n_rows)), np.empty(n_rows // width, np.int64), np.empty(n_rows),
+        np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty(constants), np.empty(n_rows), np.empty(n_rows),
+        np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty(n_rows), np.empty(n_rows),
+        np.empty(n_columns, np.int64), np.empty(n_columns), np.empty(size), np.empty(size), power,
+        power.view(np.int64), np.empty(overlaps),
     )  # fmt: skip
 
 
 @kernel
 def run(
     packed: Any, is_given: bool, sign: float, table: TagTable, n_tags: int, width: int, weight: GmArrays,
-    slope: GmArrays, share: Any, pair: Any,
+    slope: GmArrays, found: Posteriors,
 ) -> float:  # fmt: skip
     """The summed log Z of packed sentences, one after the other; adds sign × its gradient to `slope`.
 
     weight holds weights, means and variances; slope the derivatives in log weights, means and log standard deviations.
-    sign 0 for sums alone. share (n, T) and pair (n - 1, T, T), for one sentence, get the posteriors of tags and of
-    neighbours; empty for none.
+    sign 0 for sums alone. found: gets what is asked for; its shares and pairs are all zero before, and not asked for of
+    given tags.
     """
-    room = make_room(packed, table, n_tags, width, weight.mean.shape[0], weight.std.shape[0])
-    total, at = 0.0, 0
+    log_z, share, pair = found.log_z, found.share, found.pair
+    total, at, number, tags, pairs = 0.0, 0, 0, 0, 0
     while at < packed.shape[0]:
-        total += sentence(packed, at, is_given, sign, table, n_tags, width, weight, slope, room, share, pair)
+        value = sentence(packed, at, is_given, sign, table, n_tags, width, weight, slope, share, tags, pair, pairs)
+        total += value
+        if log_z.shape[0] > 0:
+            log_z[number] = value
+        more_tags, more_pairs = extent(table, packed, at)
+        tags += more_tags
+        pairs += more_pairs
+        number += 1
         at += 1 + 2 * packed[at]
     return total
 
@@ -115,7 +129,7 @@ def run(
 @kernel
 def sentence(
     packed: Any, at: int, is_given: bool, sign: float, table: TagTable, n_tags: int, width: int, weight: GmArrays,
-    slope: GmArrays, room: Room, share: Any, pair: Any,
+    slope: GmArrays, share: Any, first_tag: int, pair: Any, first_pair: int,
 ) -> float:  # fmt: skip
     """log Z of the sentence at this place, -inf where it has no tags; `run` tells the rest."""
     n = packed[at]
@@ -125,31 +139,17 @@ def sentence(
     layer = np.zeros(n + 2, np.int64)
     for i in range(n + 1):
         layer[i + 1] = layer[i] + (begin[i + 1] - begin[i]) * (begin[i + 2] - begin[i + 1]) * width
-    kept = places(n, begin, width)
+    is_whole = sign != 0.0 or share.shape[0] > 0
+    room = make_room(n, begin, width, weight.mean.shape[0], weight.std.shape[0], is_whole)
     inside = np.zeros(layer[n + 1])
     scale = np.zeros(n + 1, np.int64)
-    log_z = forward(n, begin, tag, rule, layer, kept, n_tags, width, weight, room, inside, scale)
-    if (sign != 0.0 or share.shape[0] > 0) and -math.inf < log_z < math.inf:
+    log_z = forward(n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale)
+    if is_whole and -math.inf < log_z < math.inf:
         backward(
-            n, begin, tag, rule, layer, kept, n_tags, width, weight, room, inside, scale, sign, slope, share, pair
+            n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale, sign, slope, share, first_tag, pair,
+            first_pair,
         )  # fmt: skip
     return log_z
-
-
-@kernel
-def places(n: int, begin: Any, width: int) -> Any:
-    """(2, tags of the lattice): where the rows and the overlaps of each tag begin; 0 for all that are not kept."""
-    kept = np.zeros((2, begin[n + 2]), np.int64)
-    n_rows, n_cells = 0, 0
-    for i in range(1, n + 1):
-        rows = (begin[i] - begin[i - 1]) * width * width
-        for y in range(begin[i], begin[i + 1]):
-            kept[0, y], kept[1, y] = n_rows, n_cells
-            n_rows += rows
-            n_cells += rows * (begin[i + 2] - begin[i + 1]) * width
-    if max(n_cells, n_rows * width) > MOST_KEPT:
-        kept[:] = 0
-    return kept
 
 
 @kernel
@@ -169,8 +169,8 @@ def reach(rule: int, n_tags: int, width: int) -> int:
 
 @kernel
 def forward(
-    n: int, begin: Any, tag: Any, rule: Any, layer: Any, kept: Any, n_tags: int, width: int, weight: GmArrays,
-    room: Room, inside: Any, scale: Any,
+    n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, room: Room,
+    inside: Any, scale: Any,
 ) -> float:  # fmt: skip
     """log Z; fills inside with what leads up to each component of each link  [math: tag-inside].
 
@@ -178,7 +178,7 @@ def forward(
     layer[i] + (x × tags of the next + y) × K + k.
     """
     link_weight = weight.weight
-    column, constant, tail, overlap = room.column, room.constant, room.tail, room.overlap
+    constant, tail, column, overlap = room.constant, room.tail, room.column, room.overlap
     for y in range(begin[1], begin[2]):
         first = link(0, n, 0, tag[y], n_tags) * width
         for k in range(width):
@@ -187,17 +187,16 @@ def forward(
     for i in range(1, n + 1):
         after = (begin[i + 2] - begin[i + 1]) * width
         for y in range(begin[i], begin[i + 1]):
-            take_columns(i, n, y, begin, tag, n_tags, width, column)
-            n_rows = meet(i, n, y, begin, tag, rule, kept, n_tags, width, weight, room)
+            n_rows = meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
             take_tail(i, y, begin, layer, width, inside, tail)
-            rows, cell, to = np.uint64(kept[0, y]), np.uint64(kept[1, y]), layer[i] + (y - begin[i]) * after
+            own, first_overlap = room.constant_at[y], room.overlap_at[y]
             for r in range(n_rows):
-                tail[r] *= constant[rows + r]
+                tail[r] *= constant[own + r]
+            to = layer[i] + (y - begin[i]) * after
             for c in range(after):
-                value = 0.0
+                value, at = 0.0, first_overlap + c * n_rows
                 for r in range(n_rows):
-                    value += tail[r] * overlap[cell + r]
-                cell += n_rows
+                    value += tail[r] * overlap[at + r]
                 inside[to + c] = value * link_weight[column[c]]
         scale[i] = rescale(inside, layer[i], layer[i + 1])
         total += scale[i]
@@ -221,22 +220,89 @@ def take_tail(i: int, y: int, begin: Any, layer: Any, width: int, value: Any, ta
 
 
 @kernel
-def take_columns(i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, column: Any) -> None:
-    """Fill column with the components of the rules out of a tag of word i."""
-    c = 0
+def meet(
+    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays, room: Room
+) -> int:
+    """Fill the rows, columns and overlaps of a tag of word i; the number of rows  [math: tag-overlap]."""
+    make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+    n_rows: int = (begin[i] - begin[i - 1]) * width * width
+    n_columns = make_columns(i, n, y, begin, tag, n_tags, width, room)
+    if weight.mean.shape[0] == 3 and weight.std.shape[0] == 1:
+        three_distances(n_rows, n_columns, weight, room)
+    else:
+        for c in range(n_columns):
+            distances(n_rows, c, room.column[c], weight, room)
+    count, at = n_columns * n_rows, room.overlap_at[y]
+    overlaps_of(room.square, room.product, room.power, room.power_bits, count, room.overlap, at)
+    return n_rows
+
+
+@kernel
+def make_columns(i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, room: Room) -> int:
+    """Number the components of the rules out of a tag of word i; how many there are."""
+    column, c = room.column, 0
     for z in range(begin[i + 1], begin[i + 2]):
         first = link(i, n, tag[y], tag[z], n_tags) * width
-        for k in range(width):
-            column[c] = first + k
+        for k in range(first, first + width):
+            column[c] = k
             c += 1
+    return c
+
+
+@kernel
+def distances(n_rows: int, c: int, of: int, weight: GmArrays, room: Room) -> None:
+    """Squared distances over summed variances, and products of those variances times 2 pi, of a column and all rows.
+
+    Loops with one store each become vector instructions; the rows of a column are many, its dimensions few.
+    """
+    mean, var = weight.mean, weight.std
+    row_mean, row_var, square, product, inverse = room.row_mean, room.row_var, room.square, room.product, room.inverse
+    dim, n_var = mean.shape[0], var.shape[0]
+    group = dim // n_var
+    at = np.uint64(c * n_rows)
+    for g in range(n_var):
+        v = var[g, of]
+        for r in range(np.uint64(n_rows)):
+            inverse[r] = 1.0 / (row_var[g, r] + v)
+        for d in range(g * group, (g + 1) * group):
+            m = mean[d, of]
+            if d == 0:
+                for r in range(np.uint64(n_rows)):
+                    square[at + r] = (row_mean[d, r] - m) * (row_mean[d, r] - m) * inverse[r]
+                for r in range(np.uint64(n_rows)):
+                    product[at + r] = _TWO_PI * (row_var[g, r] + v)
+            else:
+                for r in range(np.uint64(n_rows)):
+                    square[at + r] += (row_mean[d, r] - m) * (row_mean[d, r] - m) * inverse[r]
+                for r in range(np.uint64(n_rows)):
+                    product[at + r] *= _TWO_PI * (row_var[g, r] + v)
+
+
+@kernel
+def three_distances(n_rows: int, n_columns: int, weight: GmArrays, room: Room) -> None:
+    """`distances` of all columns, for spherical Gaussians in three dimensions: fewer and longer loops."""
+    mean, var, column = weight.mean, weight.std, room.column
+    row_mean, row_var, square, product = room.row_mean, room.row_var, room.square, room.product
+    for c in range(n_columns):
+        v, m0, m1, m2 = var[0, column[c]], mean[0, column[c]], mean[1, column[c]], mean[2, column[c]]
+        at = np.uint64(c * n_rows)
+        for r in range(np.uint64(n_rows)):
+            product[at + r] = row_var[0, r] + v
+        for r in range(np.uint64(n_rows)):
+            d0, d1, d2 = row_mean[0, r] - m0, row_mean[1, r] - m1, row_mean[2, r] - m2
+            square[at + r] = d0 * d0 + d1 * d1 + d2 * d2
+    for p in range(np.uint64(n_rows * n_columns)):
+        square[p] /= product[p]
+    for p in range(np.uint64(n_rows * n_columns)):
+        product[p] = (_TWO_PI * product[p]) * (_TWO_PI * product[p]) * (_TWO_PI * product[p])
 
 
 @kernel
 def take_factors(
     i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, mean: Any, var: Any, source: Any,
     in_mean: Any, in_var: Any, word_mean: Any, word_var: Any,
-) -> Any:  # fmt: skip
-    """Fill in_ and word_ with the Gaussians of each row, source with those of the rules in; the number of rows."""
+) -> None:  # fmt: skip
+    """Fill in_ and word_ with the Gaussians of each row, source with those of the rules in."""
     word = (2 * (n_tags * n_tags + n_tags) + rule[y]) * width
     count = 0
     for x in range(begin[i - 1], begin[i]):
@@ -260,40 +326,34 @@ def take_factors(
                 in_var[g, r] = value
                 word_var[g, r] = var[g, j]
                 r += _ONE
-    return np.uint64(count * width)
 
 
 @kernel
-def meet(
-    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, kept: Any, n_tags: int, width: int, weight: GmArrays,
-    room: Room,
-) -> Any:  # fmt: skip
-    """Fill the rows and overlaps of a tag of word i, whose columns are there; its rows  [math: tag-overlap]."""
-    mean, var, square, product, power, power_bits = (
-        weight.mean, weight.std, room.square, room.product, room.power, room.power_bits,
-    )  # fmt: skip
-    rows, n_columns = np.uint64(kept[0, y]), (begin[i + 2] - begin[i + 1]) * width
-    n_rows = take_factors(
-        i, n, y, begin, tag, rule, n_tags, width, mean, var, room.source, room.in_mean, room.in_var, room.word_mean,
-        room.word_var,
+def make_rows(
+    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays, room: Room
+) -> None:
+    """The products of the components into a tag of word i with those of its emission."""
+    in_mean, in_var, word_mean, word_var = room.in_mean, room.in_var, room.word_mean, room.word_var
+    constant, square, product, weights = room.constant, room.square, room.product, weight.weight
+    n_rows = (begin[i] - begin[i - 1]) * width * width
+    take_factors(
+        i, n, y, begin, tag, rule, n_tags, width, weight.mean, weight.std, room.source, in_mean, in_var, word_mean,
+        word_var,
     )  # fmt: skip
     multiply(
-        n_rows, rows, room.in_mean, room.in_var, room.word_mean, room.word_var, room.row_mean, room.row_var,
-        room.inverse, square, product,
+        np.uint64(n_rows), in_mean, in_var, word_mean, word_var, room.row_mean, room.row_var, room.inverse, square,
+        product,
     )  # fmt: skip
-    overlaps_of(square, product, power, power_bits, n_rows, room.constant, kept[0, y])
-    weigh(n_rows, rows, width, weight.weight, (n_tags * n_tags + 2 * n_tags + rule[y]) * width, room.constant)
-    distances(n_rows, n_columns, rows, room.column, mean, var, room.row_mean, room.row_var, square, product)
-    count = n_rows * np.uint64(n_columns)
-    if var.shape[0] < mean.shape[0]:
-        finish_spherical(square, product, power, count, mean.shape[0])
-    overlaps_of(square, product, power, power_bits, count, room.overlap, kept[1, y])
-    return n_rows
+    own, at = room.constant_at[y], (n_tags * n_tags + 2 * n_tags + rule[y]) * width
+    overlaps_of(square, product, room.power, room.power_bits, n_rows, constant, own)
+    for first in range(own, own + n_rows, width):
+        for j in range(width):
+            constant[first + j] *= weights[at + j]
 
 
 @kernel
 def multiply(
-    n_rows: Any, rows: Any, in_mean: Any, in_var: Any, word_mean: Any, word_var: Any, row_mean: Any, row_var: Any,
+    n_rows: Any, in_mean: Any, in_var: Any, word_mean: Any, word_var: Any, row_mean: Any, row_var: Any,
     inverse: Any, square: Any, product: Any,
 ) -> None:  # fmt: skip
     """The products of the Gaussians of each row; square and product for the overlaps of the two."""
@@ -307,10 +367,10 @@ def multiply(
         for r in range(n_rows):
             inverse[r] = 1.0 / (in_var[g, r] + word_var[g, r])
         for r in range(n_rows):
-            row_var[g, rows + r] = in_var[g, r] * word_var[g, r] * inverse[r]
+            row_var[g, r] = in_var[g, r] * word_var[g, r] * inverse[r]
         for d in range(g * group, (g + 1) * group):
             for r in range(n_rows):
-                row_mean[d, rows + r] = (in_mean[d, r] * word_var[g, r] + word_mean[d, r] * in_var[g, r]) * inverse[r]
+                row_mean[d, r] = (in_mean[d, r] * word_var[g, r] + word_mean[d, r] * in_var[g, r]) * inverse[r]
             for r in range(n_rows):
                 square[r] += (in_mean[d, r] - word_mean[d, r]) * (in_mean[d, r] - word_mean[d, r]) * inverse[r]
             for r in range(n_rows):
@@ -318,99 +378,48 @@ def multiply(
 
 
 @kernel
-def weigh(n_rows: Any, rows: Any, width: int, weights: Any, at: int, constant: Any) -> None:
-    """Multiply the constants of rows with the weights of the emission's components."""
-    r = rows
-    for _ in range(n_rows // np.uint64(width)):
-        for j in range(at, at + width):
-            constant[r] *= weights[j]
-            r += _ONE
-
-
-@kernel
-def distances(
-    n_rows: Any, n_columns: int, rows: Any, column: Any, mean: Any, var: Any, row_mean: Any, row_var: Any, square: Any,
-    product: Any,
-) -> None:  # fmt: skip
-    """Of all columns and rows, the squared distances over variances, and products of those variances times 2 pi.
-
-    Spherical ones are left for `finish_spherical`. Loops with one store each become vector instructions; the rows of a
-    column are many, its dimensions few.
-    """
-    dim, n_var = mean.shape[0], var.shape[0]
-    at = np.uint64(0)
-    for c in range(n_columns):
-        of = column[c]
-        if n_var < dim:
-            v = var[0, of]
-            for r in range(n_rows):
-                product[at + r] = row_var[0, rows + r] + v
-            for r in range(n_rows):
-                square[at + r] = 0.0
-            for d in range(dim):
-                m = mean[d, of]
-                for r in range(n_rows):
-                    square[at + r] += (row_mean[d, rows + r] - m) * (row_mean[d, rows + r] - m)
-        else:
-            for r in range(n_rows):
-                square[at + r] = 0.0
-            for r in range(n_rows):
-                product[at + r] = 1.0
-            for d in range(dim):
-                m, v = mean[d, of], var[d, of]
-                for r in range(n_rows):
-                    difference = row_mean[d, rows + r] - m
-                    square[at + r] += difference * difference / (row_var[d, rows + r] + v)
-                for r in range(n_rows):
-                    product[at + r] *= _TWO_PI * (row_var[d, rows + r] + v)
-        at += n_rows
-
-
-@kernel
 def backward(
-    n: int, begin: Any, tag: Any, rule: Any, layer: Any, kept: Any, n_tags: int, width: int, weight: GmArrays,
-    room: Room, inside: Any, scale: Any, sign: float, slope: GmArrays, share: Any, pair: Any,
+    n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, room: Room,
+    inside: Any, scale: Any, sign: float, slope: GmArrays, share: Any, first_tag: int, pair: Any, first_pair: int,
 ) -> None:  # fmt: skip
     """Posteriors and gradients, from the last word to the first  [math: tag-outside, tag-gradient]."""
     link_weight, link_slope = weight.weight, slope.weight
-    column, constant, tail, above, head, overlap = (
-        room.column,
-        room.constant,
-        room.tail,
-        room.above,
-        room.head,
-        room.overlap,
-    )
+    constant, tail, above, head, overlap = room.constant, room.tail, room.above, room.head, room.overlap
+    column = room.column
     outside = np.zeros(inside.shape[0])  # times the layer's scale over Z: inside × outside is a posterior
     z = 0.0
     for c in range(layer[n], layer[n + 1]):
         z += inside[c]
     for c in range(layer[n], layer[n + 1]):
         outside[c] = 1.0 / z
-    emissions = (n_tags * n_tags + 2 * n_tags) * width
-    is_kept = kept[1, begin[n + 1] - 1] > 0  # a sentence of one word and tag begins at 0, and is soon worked out again
+    emissions, words = (n_tags * n_tags + 2 * n_tags) * width, 2 * (n_tags * n_tags + n_tags) * width
     for i in range(n, -1, -1):
-        use_links(i, n, begin, tag, layer, n_tags, width, inside, outside, sign, link_slope, share, pair)
+        use_links(
+            i, n, begin, tag, layer, n_tags, width, inside, outside, sign, link_slope, share, first_tag, pair,
+            first_pair,
+        )  # fmt: skip
         if i == 0:
             break
         factor = power_of_two(-scale[i])
         after, here = (begin[i + 2] - begin[i + 1]) * width, begin[i + 1] - begin[i]
-        n_rows = np.uint64((begin[i] - begin[i - 1]) * width * width)
         for y in range(begin[i], begin[i + 1]):
-            take_columns(i, n, y, begin, tag, n_tags, width, column)
-            if not is_kept:
-                meet(i, n, y, begin, tag, rule, kept, n_tags, width, weight, room)
-            rows, cell, of = np.uint64(kept[0, y]), np.uint64(kept[1, y]), layer[i] + (y - begin[i]) * after
+            n_rows = (begin[i] - begin[i - 1]) * width * width
+            if room.is_kept:
+                make_columns(i, n, y, begin, tag, n_tags, width, room)
+            else:
+                meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+            of = layer[i] + (y - begin[i]) * after
+            own, first_overlap = room.constant_at[y], room.overlap_at[y]
             for r in range(n_rows):
                 above[r] = 0.0
             for c in range(after):
                 value = outside[of + c] * factor * link_weight[column[c]]
                 head[c] = value
+                at = first_overlap + c * n_rows
                 for r in range(n_rows):
-                    above[r] += value * overlap[cell + r]
-                cell += n_rows
+                    above[r] += value * overlap[at + r]
             for r in range(n_rows):
-                above[r] *= constant[rows + r]
+                above[r] *= constant[own + r]
             r = 0
             for x in range(begin[i] - begin[i - 1]):
                 to = layer[i - 1] + (x * here + y - begin[i]) * width
@@ -421,15 +430,17 @@ def backward(
                         r += 1
                     outside[to + k] = value
             if sign != 0.0:
+                if room.is_kept:
+                    make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, room)
                 take_tail(i, y, begin, layer, width, inside, tail)
                 for r in range(n_rows):
                     above[r] *= sign * tail[r]
-                for r in range(n_rows):
-                    tail[r] *= sign * constant[rows + r]
                 for j in range(width):
                     link_slope[emissions + rule[y] * width + j] += every(above, j, n_rows, width)
-                column_gradients(kept[0, y], kept[1, y], n_rows, after, weight, slope, room)
-                row_gradients(i, n, y, begin, tag, rule, n_tags, width, weight, slope, room)
+                for r in range(n_rows):
+                    tail[r] *= sign * constant[own + r]
+                column_gradients(np.uint64(n_rows), after, first_overlap, weight, slope, room)
+                row_gradients(np.uint64(n_rows), words + rule[y] * width, width, slope, room)
 
 
 @kernel
@@ -444,10 +455,10 @@ def every(value: Any, first: int, count: Any, step: int) -> float:
 @kernel
 def use_links(
     i: int, n: int, begin: Any, tag: Any, layer: Any, n_tags: int, width: int, inside: Any, outside: Any, sign: float,
-    link_slope: Any, share: Any, pair: Any,
+    link_slope: Any, share: Any, first_tag: int, pair: Any, first_pair: int,
 ) -> None:  # fmt: skip
     """Enter the posteriors of the links from word i to the next."""
-    at = layer[i]
+    at, place = layer[i], first_pair + (layer[i] - layer[1]) // width
     for x in range(begin[i], begin[i + 1]):
         for y in range(begin[i + 1], begin[i + 2]):
             first = link(i, n, tag[x], tag[y], n_tags) * width
@@ -459,14 +470,15 @@ def use_links(
                     link_slope[first + k] += sign * posterior
                 at += 1
             if share.shape[0] > 0 and i < n:
-                share[i, tag[y]] += total
+                share[first_tag + y - 1] += total
             if pair.shape[0] > 0 and 0 < i < n:
-                pair[i - 1, tag[x], tag[y]] += total
+                pair[place] = total
+                place += 1
 
 
 @kernel
 def column_gradients(
-    row: int, cell: int, n_rows: Any, n_columns: int, weight: GmArrays, slope: GmArrays, room: Room
+    n_rows: Any, n_columns: int, first_overlap: int, weight: GmArrays, slope: GmArrays, room: Room
 ) -> None:
     """The gradients of the rules out of a tag; fills pull and bend, the derivatives in means and variances of rows.
 
@@ -480,13 +492,13 @@ def column_gradients(
     group = dim // n_var
     pull[:, : np.int64(n_rows)] = 0.0
     bend[:, : np.int64(n_rows)] = 0.0
-    rows, at = np.uint64(row), np.uint64(cell)
+    at = np.uint64(first_overlap)
     for c in range(n_columns):
         value, of = head[c], column[c]
         for g in range(n_var):
             v = var[g, of]
             for r in range(n_rows):
-                inverse[r] = 1.0 / (row_var[g, rows + r] + v)
+                inverse[r] = 1.0 / (row_var[g, r] + v)
             for r in range(n_rows):
                 posterior[r] = value * tail[r] * overlap[at + r] * inverse[r]
             for r in range(n_rows):
@@ -495,12 +507,12 @@ def column_gradients(
                 m = mean[d, of]
                 total = 0.0
                 for r in range(n_rows):
-                    force = (m - row_mean[d, rows + r]) * posterior[r]
+                    force = (m - row_mean[d, r]) * posterior[r]
                     total += force
                     pull[d, r] += force
                 mean_slope[d, of] -= total
                 for r in range(n_rows):
-                    excess[r] += (m - row_mean[d, rows + r]) * (m - row_mean[d, rows + r]) * inverse[r]
+                    excess[r] += (m - row_mean[d, r]) * (m - row_mean[d, r]) * inverse[r]
             total = 0.0
             for r in range(n_rows):
                 force = posterior[r] * excess[r]
@@ -511,13 +523,10 @@ def column_gradients(
 
 
 @kernel
-def row_gradients(
-    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays,
-    slope: GmArrays, room: Room,
-) -> None:  # fmt: skip
+def row_gradients(n_rows: Any, word: int, width: int, slope: GmArrays, room: Room) -> None:
     """The gradients of the rules into a tag and of its emission, from those of their products  [math: tag-gradient].
 
-    room.above: sign × the posterior of each row.
+    word: the first Gaussian of the emission. room.above: sign × the posterior of each row.
     """
     mean_slope, std_slope = slope.mean, slope.std
     in_mean, in_var, word_mean, word_var = room.in_mean, room.in_var, room.word_mean, room.word_var
@@ -525,10 +534,6 @@ def row_gradients(
     force, source = room.posterior, room.source
     dim, n_var = in_mean.shape[0], in_var.shape[0]
     group = dim // n_var
-    n_rows = take_factors(
-        i, n, y, begin, tag, rule, n_tags, width, weight.mean, weight.std, source, in_mean, in_var, word_mean, word_var
-    )  # fmt: skip
-    word = (2 * (n_tags * n_tags + n_tags) + rule[y]) * width
     for g in range(n_var):
         for r in range(n_rows):
             inverse[r] = 1.0 / (in_var[g, r] + word_var[g, r])

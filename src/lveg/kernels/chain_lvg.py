@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.chain import LOG_2, TagTable, lattice, rescale
+from lveg.kernels.chain import LOG_2, Posteriors, TagTable, extent, lattice, rescale
 from lveg.kernels.jit import kernel, power_of_two
 
 
@@ -26,16 +26,24 @@ class LvgArrays(NamedTuple):
 
 @kernel
 def run(
-    packed: Any, is_given: bool, sign: float, table: TagTable, weight: LvgArrays, use: LvgArrays, share: Any, pair: Any
+    packed: Any, is_given: bool, sign: float, table: TagTable, weight: LvgArrays, use: LvgArrays, found: Posteriors
 ) -> float:
     """The summed log Z of packed sentences, one after the other; adds sign × the expected uses of parameters to `use`.
 
-    sign 0 for sums alone. share (n, T) and pair (n - 1, T, T), for one sentence, get the posteriors of tags and of
-    neighbours; empty for none.
+    sign 0 for sums alone. found: gets what is asked for; its shares and pairs are all zero before, and not asked for of
+    given tags.
     """
-    total, at = 0.0, 0
+    log_z, share, pair = found.log_z, found.share, found.pair
+    total, at, number, tags, pairs = 0.0, 0, 0, 0, 0
     while at < packed.shape[0]:
-        total += sentence(packed, at, is_given, sign, table, weight, use, share, pair)
+        value = sentence(packed, at, is_given, sign, table, weight, use, share, tags, pair, pairs)
+        total += value
+        if log_z.shape[0] > 0:
+            log_z[number] = value
+        more_tags, more_pairs = extent(table, packed, at)
+        tags += more_tags
+        pairs += more_pairs
+        number += 1
         at += 1 + 2 * packed[at]
     return total
 
@@ -43,7 +51,7 @@ def run(
 @kernel
 def sentence(
     packed: Any, at: int, is_given: bool, sign: float, table: TagTable, weight: LvgArrays, use: LvgArrays, share: Any,
-    pair: Any,
+    first_tag: int, pair: Any, first_pair: int,
 ) -> float:  # fmt: skip
     """log Z of the sentence at this place, -inf where it has no tags; `run` tells the rest."""
     n = packed[at]
@@ -55,31 +63,42 @@ def sentence(
     scale = np.zeros(n + 1, np.int64)
     log_z = forward(n, begin, tag, rule, weight, inside, scale)
     if (sign != 0.0 or share.shape[0] > 0) and -math.inf < log_z < math.inf:
-        backward(n, begin, tag, rule, weight, inside, scale, sign, use, share, pair)
+        backward(
+            n, begin, tag, rule, weight, inside, scale, sign, use, share, first_tag, pair, first_pair
+        )  # fmt: skip
     return log_z
 
 
 @kernel
 def forward(n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: Any, scale: Any) -> float:
-    """log Z; fills inside, (entries of the lattice × N), with what leads up to each subtype  [math: tag-inside]."""
-    start, transition, end, emission = weight.start, weight.transition, weight.end, weight.emission
-    width = end.shape[1]
+    """log Z; fills inside, (entries of the lattice × N), with what leads up to each subtype  [math: tag-inside].
+
+    The tags of a word are as many runs of N weights in memory, or a single long one where it may have every tag.
+    """
+    start, end, emission = weight.start, weight.end, weight.emission
+    transition = weight.transition.ravel()
+    tags, width = end.shape
     total = 0
     for i in range(1, n + 1):
-        for y in range(begin[i], begin[i + 1]):
-            u, to = tag[y], y * width
-            if i == 1:
+        first, here = begin[i], begin[i + 1] - begin[i]
+        if i == 1:
+            for y in range(first, first + here):
                 for s in range(width):
-                    inside[to + s] = start[u, s]
-            for x in range(begin[i - 1] if i > 1 else begin[i], begin[i]):
-                t, of = tag[x], x * width
-                for r in range(width):
-                    value = inside[of + r]
-                    for s in range(width):
-                        inside[to + s] += value * transition[t, r, u, s]
+                    inside[y * width + s] = start[tag[y], s]
+        is_whole = here == tags
+        runs, length = (1, tags * width) if is_whole else (here, width)
+        for x in range(begin[i - 1] if i > 1 else first, first):
+            for r in range(width):
+                value = inside[x * width + r]
+                row = (tag[x] * width + r) * tags * width
+                for y in range(first, first + runs):
+                    column, to = row + (0 if is_whole else tag[y] * width), y * width
+                    for s in range(length):
+                        inside[to + s] += value * transition[column + s]
+        for y in range(first, first + here):
             for s in range(width):
-                inside[to + s] *= emission[rule[y], s]
-        scale[i] = rescale(inside, begin[i] * width, begin[i + 1] * width)
+                inside[y * width + s] *= emission[rule[y], s]
+        scale[i] = rescale(inside, first * width, (first + here) * width)
         total += scale[i]
     z = 0.0
     for y in range(begin[n], begin[n + 1]):
@@ -91,14 +110,17 @@ def forward(n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: 
 @kernel
 def backward(
     n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: Any, scale: Any, sign: float, use: LvgArrays,
-    share: Any, pair: Any,
+    share: Any, first_tag: int, pair: Any, first_pair: int,
 ) -> None:  # fmt: skip
     """Posteriors and expected uses, from the last word to the first  [math: tag-outside]."""
-    transition, end, emission = weight.transition, weight.end, weight.emission
-    use_start, use_transition, use_end, use_emission = use.start, use.transition, use.end, use.emission
-    width = end.shape[1]
+    end, emission = weight.end, weight.emission
+    use_start, use_end, use_emission = use.start, use.end, use.emission
+    transition, use_transition = weight.transition.ravel(), use.transition.ravel()
+    tags, width = end.shape
     outside = np.zeros(inside.shape[0])  # times the position's scale over Z: inside × outside is a posterior
-    z = 0.0
+    z, link = 0.0, first_pair
+    for i in range(1, n):
+        link += (begin[i + 1] - begin[i]) * (begin[i + 2] - begin[i + 1])
     for y in range(begin[n], begin[n + 1]):
         for s in range(width):
             z += inside[y * width + s] * end[tag[y], s]
@@ -109,32 +131,39 @@ def backward(
                 use_end[tag[y], s] += sign * inside[y * width + s] * outside[y * width + s]
     for i in range(n, 0, -1):
         factor = power_of_two(-scale[i])
-        for y in range(begin[i], begin[i + 1]):
-            u, to = tag[y], y * width
+        first, here = begin[i], begin[i + 1] - begin[i]
+        for y in range(first, first + here):
             total = 0.0
-            for s in range(width):
-                posterior = inside[to + s] * outside[to + s]
+            for s in range(y * width, (y + 1) * width):
+                posterior = inside[s] * outside[s]
                 total += posterior
                 if sign != 0.0:
-                    use_emission[rule[y], s] += sign * posterior
+                    use_emission[rule[y], s - y * width] += sign * posterior
                     if i == 1:
-                        use_start[u, s] += sign * posterior
-                outside[to + s] *= emission[rule[y], s] * factor
+                        use_start[tag[y], s - y * width] += sign * posterior
+                outside[s] *= emission[rule[y], s - y * width] * factor
             if share.shape[0] > 0:
-                share[i - 1, u] += total
-            for x in range(begin[i - 1] if i > 1 else begin[i], begin[i]):
-                t, of = tag[x], x * width
-                both = 0.0
-                for r in range(width):
-                    value = 0.0
-                    for s in range(width):
-                        value += transition[t, r, u, s] * outside[to + s]
-                    outside[of + r] += value
-                    both += inside[of + r] * value
-                if pair.shape[0] > 0:
-                    pair[i - 2, t, u] += both
-                if sign != 0.0:
-                    for r in range(width):
-                        value = sign * inside[of + r]
-                        for s in range(width):
-                            use_transition[t, r, u, s] += value * transition[t, r, u, s] * outside[to + s]
+                share[first_tag + y - 1] = total
+        if i == 1:
+            break
+        link -= (first - begin[i - 1]) * here
+        is_whole = here == tags and pair.shape[0] == 0
+        runs, length = (1, tags * width) if is_whole else (here, width)
+        for x in range(begin[i - 1], first):
+            place = link + (x - begin[i - 1]) * here - first
+            for r in range(width):
+                value, total = inside[x * width + r], 0.0
+                row = (tag[x] * width + r) * tags * width
+                for y in range(first, first + runs):
+                    column, of = row + (0 if is_whole else tag[y] * width), y * width
+                    part = 0.0
+                    for s in range(length):
+                        part += transition[column + s] * outside[of + s]
+                    total += part
+                    if pair.shape[0] > 0:
+                        pair[place + y] += value * part
+                    if sign != 0.0:
+                        part = sign * value
+                        for s in range(length):
+                            use_transition[column + s] += part * transition[column + s] * outside[of + s]
+                outside[x * width + r] = total

@@ -98,7 +98,7 @@ def inside(
                     cell[a] = total
                 add_tag_rules(
                     first_ptr, first_lhs, first_right, first_weight, last_ptr, last_lhs, last_left,
-                    last_weight, tag_score, left, right, i, j, factor, cell,
+                    last_weight, n_symbols, tag_score, tops, i, j, factor, cell,
                 )  # fmt: skip
                 close_symbols(is_part, spans[i, j], cell)
                 best = cell.max() if n_symbols > 0 else 0.0
@@ -159,9 +159,9 @@ def add_tag_rules(
     last_lhs: Any,
     last_left: Any,
     last_weight: Any,
+    n_symbols: int,
     tag_score: Any,
-    left: Any,
-    right: Any,
+    tops: Any,
     i: int,
     j: int,
     factor: Any,
@@ -169,18 +169,18 @@ def add_tag_rules(
 ) -> None:
     """Add the binary rules with a tag at either end of the span."""
     for tag in range(tag_score.shape[1]):
-        if tag_score[i, tag] > 0.0:
+        if tag_score[i, tag] > 0.0 and factor[i + 1] > 0.0:
             score = tag_score[i, tag] * factor[i + 1]
             for index in range(first_ptr[tag], first_ptr[tag + 1]):
                 c = first_right[index]
-                if c >= 0:
-                    cell[first_lhs[index]] += first_weight[index] * score * right[j, c, i + 1]
+                if c < n_symbols:
+                    cell[first_lhs[index]] += first_weight[index] * score * tops[i + 1, j, c]
                 elif j == i + 2:
-                    cell[first_lhs[index]] += first_weight[index] * score * tag_score[i + 1, -1 - c]
-        if tag_score[j - 1, tag] > 0.0:
+                    cell[first_lhs[index]] += first_weight[index] * score * tag_score[i + 1, c - n_symbols]
+        if tag_score[j - 1, tag] > 0.0 and factor[j - 1] > 0.0:
             score = tag_score[j - 1, tag] * factor[j - 1]
             for index in range(last_ptr[tag], last_ptr[tag + 1]):
-                cell[last_lhs[index]] += last_weight[index] * score * left[i, last_left[index], j - 1]
+                cell[last_lhs[index]] += last_weight[index] * score * tops[i, j - 1, last_left[index]]
 
 
 @kernel

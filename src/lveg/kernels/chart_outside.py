@@ -60,31 +60,9 @@ def outside(
     )  # fmt: skip
     pair_outside = np.zeros(rules.pair_right.shape[0])
     pair_inside = np.zeros(rules.pair_right.shape[0])
-    size = 0
-
-    z = 0.0
-    if scale[0, n] != DEAD:
-        for rule in range(rules.root_start, rules.lexical_start):
-            child = rules.rule_left[rule]
-            if child < n_symbols:
-                z += rules.weight[rule] * tops[0, n, child]
-            elif n == 1:
-                z += rules.weight[rule] * tag_score[0, child - n_symbols]
-    if z <= 0.0:
-        return -math.inf, 0
-    log_z = math.log(z) + scale[0, n] * math.log(2.0)
-    for rule in range(rules.lexical_start - 1, rules.root_start - 1, -1):
-        child = rules.rule_left[rule]
-        if child < n_symbols:
-            from_root[child] = rules.weight[rule] / z
-            posterior = from_root[child] * tops[0, n, child]
-        elif n == 1:
-            tag_outside[0, child - n_symbols] = rules.weight[rule] / z
-            posterior = tag_outside[0, child - n_symbols] * tag_score[0, child - n_symbols]
-        else:
-            continue
-        if posterior >= p_edge:
-            size = keep(kept, size, rule, 0, n, n)
+    log_z, size = root_scores(rules, tag_score, tops, scale, from_root, tag_outside, p_edge, kept)
+    if log_z == -math.inf:
+        return log_z, 0
 
     for width in range(n, 0, -1):
         for i in range(n - width, -1, -1):
@@ -138,11 +116,50 @@ def outside(
                     )  # fmt: skip
             size = tag_rules_outside(
                 first_ptr, first_lhs, first_right, first_weight, first_rule, last_ptr, last_lhs,
-                last_left, last_weight, last_rule, tag_score, left, right, bottom, as_left, as_right,
-                tag_outside, factor, below, i, j, p_node, p_edge, kept, size,
+                last_left, last_weight, last_rule, left_row, right_row, tag_score, left, right, bottom, as_left,
+                as_right, tag_outside, factor, below, i, j, p_node, p_edge, kept, size,
             )  # fmt: skip
             sort_kept(kept, first, min(size, kept.shape[0]))
     return log_z, size
+
+
+@kernel
+def root_scores(
+    rules: ChartRules,
+    tag_score: Any,
+    tops: Any,
+    scale: Any,
+    from_root: Any,
+    tag_outside: Any,
+    p_edge: float,
+    kept: Any,
+) -> tuple[float, int]:
+    """log Z, and how many root rules are kept; from_root gets the outside scores of symbols over all words."""
+    n, n_symbols = tag_score.shape[0], rules.n_nonterminals
+    size = 0
+    z = 0.0
+    if scale[0, n] != DEAD:
+        for rule in range(rules.root_start, rules.lexical_start):
+            child = rules.rule_left[rule]
+            if child < n_symbols:
+                z += rules.weight[rule] * tops[0, n, child]
+            elif n == 1:
+                z += rules.weight[rule] * tag_score[0, child - n_symbols]
+    if z <= 0.0:
+        return -math.inf, 0
+    for rule in range(rules.lexical_start - 1, rules.root_start - 1, -1):
+        child = rules.rule_left[rule]
+        if child < n_symbols:
+            from_root[child] = rules.weight[rule] / z
+            posterior = from_root[child] * tops[0, n, child]
+        elif n == 1:
+            tag_outside[0, child - n_symbols] = rules.weight[rule] / z
+            posterior = tag_outside[0, child - n_symbols] * tag_score[0, child - n_symbols]
+        else:
+            continue
+        if posterior >= p_edge:
+            size = keep(kept, size, rule, 0, n, n)
+    return math.log(z) + scale[0, n] * math.log(2.0), size
 
 
 @kernel
@@ -314,6 +331,8 @@ def tag_rules_outside(
     last_left: Any,
     last_weight: Any,
     last_rule: Any,
+    left_row: Any,
+    right_row: Any,
     tag_score: Any,
     left: Any,
     right: Any,
@@ -331,27 +350,29 @@ def tag_rules_outside(
     size: int,
 ) -> int:
     """Hand outside scores down by the rules with a tag at either end of the span, and keep those of p_edge."""
+    n_symbols = left_row.shape[0]
     for tag in range(tag_score.shape[1]):
         if tag_score[i, tag] > 0.0:
             score = tag_score[i, tag]
             for index in range(first_ptr[tag], first_ptr[tag + 1]):
                 a, c = first_lhs[index], first_right[index]
-                if below[a] <= 0.0 or (c < 0 and j != i + 2):
+                if below[a] <= 0.0 or (c >= n_symbols and j != i + 2):
                     continue
                 value = below[a] * first_weight[index] * factor[i + 1]
-                if c >= 0:
-                    rest = right[j, c, i + 1]
-                    as_right[j, c, i + 1] += value * score
+                if c < n_symbols:
+                    row = right_row[c]
+                    rest = right[j, row, i + 1]
+                    as_right[j, row, i + 1] += value * score
                 else:
-                    rest = tag_score[i + 1, -1 - c]
-                    tag_outside[i + 1, -1 - c] += value * score
+                    rest = tag_score[i + 1, c - n_symbols]
+                    tag_outside[i + 1, c - n_symbols] += value * score
                 tag_outside[i, tag] += value * rest
                 if value * score * rest >= p_edge and below[a] * bottom[i, j, a] >= p_node:
                     size = keep(kept, size, first_rule[index], i, i + 1, j)
         if tag_score[j - 1, tag] > 0.0:
             score = tag_score[j - 1, tag]
             for index in range(last_ptr[tag], last_ptr[tag + 1]):
-                a, b = last_lhs[index], last_left[index]
+                a, b = last_lhs[index], left_row[last_left[index]]
                 if below[a] <= 0.0:
                     continue
                 value = below[a] * last_weight[index] * factor[j - 1]

@@ -15,10 +15,10 @@ class ChartRules(NamedTuple):
     child one in right_row; others have -1. Binary rules over two nonterminals share work by *pair* of children: the
     pairs with left row b are [pair_ptr[b], pair_ptr[b + 1]), their rows pair_left and pair_right. The rules themselves
     are listed by left-hand side: those of A are [inner_ptr[A], inner_ptr[A + 1]) in inner_rule, inner_pair and
-    inner_weight. Binary rules with a tag as left child are listed by that tag (first_*; first_right is a right row, or
-    -1 - tag), those over a nonterminal and then a tag by the latter (last_*; last_left is a left row). Unary rules are
-    sorted, so that unary_ptr groups them by left-hand side; child_* lists them by child, and terminal_* the lexical
-    rules by terminal.
+    inner_weight; made_* lists them by pair. Binary rules with a tag as left child are listed by that tag (first_*),
+    those over a nonterminal and then a tag by the latter (last_*). Unary rules are sorted, so that unary_ptr groups
+    them by left-hand side; child_* lists them by child, and terminal_* the lexical rules by terminal. left_symbol is
+    the symbol of a left row, pair_symbol that of a pair's right row.
     """
 
     n_nonterminals: int
@@ -30,6 +30,12 @@ class ChartRules(NamedTuple):
     pair_ptr: Any
     pair_left: Any
     pair_right: Any
+    pair_symbol: Any
+    left_symbol: Any
+    made_ptr: Any
+    made_lhs: Any
+    made_weight: Any
+    made_rule: Any
     inner_ptr: Any
     inner_rule: Any
     inner_pair: Any

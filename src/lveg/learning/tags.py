@@ -10,9 +10,11 @@ import numpy as np
 
 from lveg.errors import UsageError
 from lveg.families.estimate import hmm_weights
+from lveg.families.tag_forms import TagForms, start_forms
 from lveg.families.tag_gm import start_gm
 from lveg.families.tag_lvg import TagLvg, start_lvg
 from lveg.families.tags import TagFamily, pack
+from lveg.grammar.forms import Forms, learn_forms
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.descent import Descent, descend
@@ -24,6 +26,8 @@ OBJECTIVES = ("generative", "discriminative")
 BY_EM = Descent(epochs=50, patience=10)
 BY_GRADIENT = Descent(epochs=20, learning_rate=0.02, l2=1.0, batch=128, patience=5)
 """For Gaussian mixtures; docs/decisions/0007 tells where the defaults of all come from."""
+
+BY_FORMS = Descent(epochs=8, learning_rate=0.02, decay=0.9, l2=0.2, batch=64, patience=3)
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,22 @@ class TagGmOptions:
 
 
 @dataclass(frozen=True)
-class TagObjective:
-    """Minus the log conditional likelihood of gold tags; an example is a packed sentence with its tags."""
+class TagFormsOptions:
+    """How a tagger that sees the forms of words is learned; noise: log weights of steps start within this of 0."""
 
-    shape: TagFamily
+    subtypes: int = 2
+    noise: float = 0.1
+    descent: Descent = BY_FORMS
+
+
+TagOptions = TagLvgOptions | TagGmOptions | TagFormsOptions
+
+
+@dataclass(frozen=True)
+class TagObjective:
+    """Minus the log conditional likelihood of gold tags; an example is a sentence with its tags, as kernels want it."""
+
+    shape: TagFamily | TagForms
     examples: Examples
 
     @property
@@ -75,48 +91,57 @@ class TagObjective:
         """The number of sentences."""
         return len(self.examples)
 
-    def model(self, value: Floats) -> TagFamily:
-        """The family with these parameters."""
+    def model(self, value: Floats) -> TagFamily | TagForms:
+        """What has these parameters."""
         return self.shape.with_value(value)
 
-    def add(self, model: TagFamily, numbers: Ints, slope: Floats) -> float:
+    def add(self, model: TagFamily | TagForms, numbers: Ints, slope: Floats) -> float:
         """The value for some sentences; adds its derivative to `slope`."""
-        packed = self.examples.gather(numbers)
-        return model.run(packed, False, 1.0, slope) - model.run(packed, True, -1.0, slope)
+        return model.add(self.examples.gather(numbers), slope)
 
 
-def tag_examples(grammar: Grammar, tagged: Sequence[Sequence[tuple[str, str]]]) -> Examples:
-    """The sentences with their tags, as kernels want them."""
+def tag_examples(
+    grammar: Grammar, tagged: Sequence[Sequence[tuple[str, str]]], forms: Forms | None = None
+) -> Examples:  # fmt: skip
+    """The sentences with their tags, as kernels want them: packed, or with the rows of their words."""
     numbers = {tag: index for index, tag in enumerate(grammar.tags)}
     examples = Examples(2**40)
     for sentence in tagged:
-        terminals = grammar.lexicon.terminals([word for word, _ in sentence])
-        examples.append(pack(terminals, [numbers[tag] for _, tag in sentence]))
+        words, tags = [word for word, _ in sentence], [numbers[tag] for _, tag in sentence]
+        if forms is None:
+            examples.append(pack(grammar.lexicon.terminals(words), tags))
+        else:
+            counts, rows = forms.rows(words)
+            examples.append(np.array([len(words), len(rows), *tags, *counts, *rows], np.int32))
     return examples
 
 
 def learn_tags(
     grammar: Grammar,
     tagged: Sequence[Sequence[tuple[str, str]]],
-    options: TagLvgOptions | TagGmOptions,
+    options: TagOptions,
     seed: int = 0,
     threads: int = 1,
-    score: Callable[[TagFamily], tuple[float, dict[str, Any]]] | None = None,
+    score: Callable[[TagFamily | TagForms], tuple[float, dict[str, Any]]] | None = None,
     report: Report = silent,
     checkpoint: Checkpoint | None = None,
-) -> TagFamily:
+) -> TagFamily | TagForms:
     """The family with the best score of all epochs, or the last one where there is no score.
 
     score: the number to make large, and facts to report with it.
     """
-    weight, examples, descent = hmm_weights(grammar), tag_examples(grammar, tagged), options.descent
-    first: TagFamily
+    weight, forms, descent = hmm_weights(grammar), None, options.descent
+    first: TagFamily | TagForms
     if isinstance(options, TagGmOptions):
         first = start_gm(
             grammar, weight, options.components, options.dim, options.covariance, options.spread, seed
         )  # fmt: skip
+    elif isinstance(options, TagFormsOptions):
+        forms = learn_forms([word for word, _ in sentence] for sentence in tagged)
+        first = start_forms(len(grammar.tags), options.subtypes, forms, options.noise, seed)
     else:
         first = start_lvg(grammar, weight, options.subtypes, options.noise, seed)
+    examples = tag_examples(grammar, tagged, forms)
 
     def scored(value: Floats) -> tuple[float, dict[str, Any]]:
         assert score is not None
@@ -132,4 +157,5 @@ def learn_tags(
         return expectation_maximisation(em, descent.epochs, descent.patience, threads, to_score, report, checkpoint)
     objective = TagObjective(first, examples)
     value = descend(objective, first.value, descent, seed, threads, to_score, report, checkpoint)
-    return first.with_value(np.ascontiguousarray(value))
+    learned = first.with_value(np.ascontiguousarray(value))
+    return learned.rounded() if isinstance(learned, TagForms) else learned

@@ -9,18 +9,19 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from lveg._version import __version__
-from lveg.chart.coarse import Parses
+from lveg.chart.coarse import CoarseParser, Parses
 from lveg.errors import UsageError
 from lveg.evaluation.models import score_parser, score_tagger
 from lveg.families.estimate import hmm_weights, pcfg_weights
 from lveg.families.gm import Gm
+from lveg.families.tag_forms import TagForms
 from lveg.families.tags import TagFamily
 from lveg.grammar.binarise import Binarisation, learn_heads
 from lveg.grammar.grammar import fingerprint, tag_grammar, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.gm import GmOptions, learn
-from lveg.learning.tags import TagGmOptions, TagLvgOptions, learn_tags
+from lveg.learning.tags import TagFormsOptions, TagGmOptions, TagLvgOptions, TagOptions, learn_tags
 from lveg.model import P_MIN, Parser, Tagger
 from lveg.parallel import ordered_map
 from lveg.report import Report, silent
@@ -47,13 +48,14 @@ class ParserOptions:
 class TaggerOptions:
     """How a tagger is trained; everything here is recorded in the model."""
 
-    model: str = "hmm"
+    model: str = "forms"
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     column: str = "upos"
     max_length: int | None = None
     seed: int = 0
     lvg: TagLvgOptions | None = None
     gm: TagGmOptions | None = None
+    forms: TagFormsOptions | None = None
 
 
 def read_gold_trees(paths: Sequence[str], cleaning: Cleaning, faults: Faults | None = None) -> list[Tree]:
@@ -125,7 +127,7 @@ def train_parser(
     prepared: list[Parses] | None = None
     if options.model == "gm":
         if gold:
-            prepared = coarse_parses(parser, gold, P_MIN[options.model], threads, report)
+            prepared = coarse_parses(replace(parser.coarse, is_exact=False), gold, P_MIN["gm"], threads, report)
 
         def score(gm: Gm) -> dict[str, Any]:
             return score_parser(replace(parser, gm=gm), gold, threads=threads, report=report, prepared=prepared).summary
@@ -147,12 +149,12 @@ def train_parser(
 
 
 def coarse_parses(
-    parser: Parser, gold: Sequence[Tree], p_min: float, threads: int = 1, report: Report = silent
+    coarse: CoarseParser, gold: Sequence[Tree], p_min: float, threads: int = 1, report: Report = silent
 ) -> list[Parses]:
     """What the coarse grammar leaves of each development sentence; learning changes nothing in it."""
     prepared: list[Parses] = []
     words = [[escape_word(word) for word in tree.words()] for tree in gold]
-    for parses in ordered_map(lambda sentence: parser.coarse.parses(sentence, p_min), words, threads):
+    for parses in ordered_map(lambda sentence: coarse.parses(sentence, p_min), words, threads):
         prepared.append(parses)
         report("progress", {"what": "development forests", "done": len(prepared), "total": len(gold)})
     return prepared
@@ -172,8 +174,8 @@ def train_tagger(
     checkpoint: where the state of a long run is kept; it is the caller's to remove once the model is safe.
     """
     options = options or TaggerOptions()
-    if options.model not in ("hmm", "lvg", "gm"):
-        raise UsageError(f"a tagger of model {options.model!r} is not known; there are hmm, lvg and gm")
+    if options.model not in ("forms", "hmm", "lvg", "gm"):
+        raise UsageError(f"a tagger of model {options.model!r} is not known; there are forms, hmm, lvg and gm")
     begun = time.perf_counter()
     tagged = read_tagged(train, options.column, faults)
     report("read", {"sentences": len(tagged), "words": sum(map(len, tagged))})
@@ -220,15 +222,19 @@ def _learn_latent(
 ) -> Tagger:
     """The tagger with the latent family that has the best token accuracy on the development sentences."""
 
-    def score(family: TagFamily) -> tuple[float, dict[str, Any]]:
+    def score(family: TagFamily | TagForms) -> tuple[float, dict[str, Any]]:
         scores = score_tagger(replace(tagger, latent=family), gold, threads=threads, report=report)
         facts = {f"dev_{name}": scores.summary[name] for name in ("token_accuracy", "sentence_accuracy")}
         return scores.counts.token_accuracy, facts
 
     if checkpoint is not None:
-        rest = {name: value for name, value in tagger.info["settings"].items() if name not in ("lvg", "gm")}
+        rest = {name: value for name, value in tagger.info["settings"].items() if name not in ("lvg", "gm", "forms")}
         checkpoint = checkpoint.keyed(train=fingerprint(tagged), dev=tagger.info.get("dev_fingerprint"), rest=rest)
-    settings = (options.lvg or TagLvgOptions()) if options.model == "lvg" else (options.gm or TagGmOptions())
+    settings: TagOptions
+    if options.model == "forms":
+        settings = options.forms or TagFormsOptions()
+    else:
+        settings = (options.lvg or TagLvgOptions()) if options.model == "lvg" else (options.gm or TagGmOptions())
     family = learn_tags(
         tagger.grammar, tagged, settings, options.seed, threads, score if gold else None, report, checkpoint
     )  # fmt: skip

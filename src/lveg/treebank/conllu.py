@@ -12,7 +12,6 @@ from lveg.treebank.source import Faults, as_list, display_name, expand, read_lin
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The ten columns, named as in the format's description, in lower case."""
 
-_BLANK = frozenset({"\n", "\r\n"})
 _ID = re.compile(r"(0|[1-9][0-9]{0,8})(?:([-.])([1-9][0-9]{0,8}))?\t")
 _SENT_ID = re.compile(r"#[ \t]*sent_id[ \t]*=[ \t]*([^\r\n]*)")
 # "1<tab>", "2<tab>", ...: a word line is known by one comparison.
@@ -91,12 +90,13 @@ class Sentence:
 
     def _replaced(self, at: int, values: Sequence[str | None]) -> Sentence:
         self._check_count(values)
+        for value in set(values):
+            if value is not None and (not value or "\t" in value or "\n" in value or "\r" in value):
+                raise ValueError(f"{value!r} cannot stand in a column: it is empty or holds a tab or line break")
         lines = list(self.lines)
         for index, value in zip(self.word_lines, values, strict=True):
             if value is None:
                 continue
-            if not value or "\t" in value or "\n" in value or "\r" in value:
-                raise ValueError(f"{value!r} cannot stand in a column: it is empty or holds a tab or line break")
             line = lines[index]
             fields = line.split("\t", at + 1)
             if at == 9:  # the last column carries the line end
@@ -155,7 +155,7 @@ def _read_file(path: str, faults: Faults) -> Iterator[Sentence]:
     block = _Block(1)
     lines, word_lines, expected = block.lines, block.word_lines, _EXPECTED[0]
     for number, line in read_lines(path):
-        if line in _BLANK:
+        if line == "\n" or line == "\r\n":
             if block.is_sentence(path, number, faults):
                 yield Sentence(lines, word_lines, line)
             block = _Block(number + 1)

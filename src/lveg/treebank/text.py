@@ -62,14 +62,14 @@ def read_sentences(
     input_format: InputFormat | None = None,
     *,
     cleaning: Cleaning | None = None,
-    column: str = "upos",
+    column: str | None = "upos",
     faults: Faults | None = None,
 ) -> Iterator[Input]:
     """The sentences of a file, of a directory's files or, for `-`, of standard input, one at a time.
 
     input_format: None goes by each file's name.
     cleaning: what trees go through before their words and tags are taken.
-    column: where CoNLL-U has its tags; a sentence with `_` for all of them has none.
+    column: where CoNLL-U has its tags, None for no tags; a sentence with `_` for all of them has none.
     """
     if input_format is not None and input_format not in get_args(InputFormat):
         raise UsageError(f"no input format {input_format!r}; there are {', '.join(get_args(InputFormat))}")
@@ -98,9 +98,9 @@ def _read_brackets(path: str, cleaning: Cleaning, faults: Faults) -> Iterator[In
         yield Input([], []) if cleaned is None else Input(cleaned.words(), cleaned.tags())
 
 
-def _read_conllu(path: str, column: str, faults: Faults) -> Iterator[Input]:
+def _read_conllu(path: str, column: str | None, faults: Faults) -> Iterator[Input]:
     for sentence in read_conllu(path, faults):
-        tags = sentence.column(column)
+        tags = sentence.column(column) if column else []
         has_tags = any(tag != "_" for tag in tags)
         yield Input(sentence.words(), tags if has_tags else None, sentence.id, sentence)
 

@@ -1,0 +1,197 @@
+"""The best tags and sequences against enumeration of all sequences."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from lveg.decoding.tags import TagSequences, decode_tags
+from lveg.errors import UsageError
+from lveg.families.estimate import hmm_weights
+from lveg.families.tag_lvg import hmm, start_lvg
+from lveg.families.tags import TagFamily, pack
+from lveg.grammar.grammar import tag_grammar
+from lveg.grammar.lexicon import LexiconOptions
+
+TAGGED = [
+    [("the", "D"), ("dog", "N"), ("barks", "V")],
+    [("the", "D"), ("dog", "N"), ("walks", "N")],
+    [("dog", "N"), ("walks", "V"), ("the", "D"), ("dog", "N")],
+    [("barks", "V")],
+]
+GRAMMAR = tag_grammar(TAGGED, LexiconOptions(threshold=1))
+
+
+def enumeration(words: list[str]) -> dict[tuple[str, ...], float]:
+    """The weight of every tag sequence, from the grammar's rules by name."""
+    grammar, weight = GRAMMAR, hmm_weights(GRAMMAR)
+    by_name: dict[tuple[str, ...], float] = {}
+    names = (*grammar.lexicon.words, *grammar.lexicon.classes)
+    for rule in range(len(weight)):
+        lhs, left, right = grammar.rule_lhs[rule], grammar.rule_left[rule], grammar.rule_right[rule]
+        if rule >= grammar.lexical_start:
+            key = ("emit", grammar.symbols[lhs].label, names[left])
+        elif lhs == -1:
+            key = ("start", grammar.symbols[left].label)
+        elif right == -1:
+            key = ("end", grammar.symbols[lhs].label)
+        else:
+            key = ("next", grammar.symbols[lhs].label, grammar.symbols[right].label)
+            assert grammar.symbols[left].label == grammar.symbols[lhs].label
+        by_name[key] = float(weight[rule])
+    found = {}
+    for tags in product("DNV", repeat=len(words)):
+        weighed = by_name["start", tags[0]] * by_name["end", tags[-1]]
+        for one, other in pairwise(tags):
+            weighed *= by_name["next", one, other]
+        for tag, word in zip(tags, words, strict=True):
+            weighed *= by_name.get(("emit", tag, word), 0.0)
+        if weighed:
+            found[tags] = weighed
+    return found
+
+
+HMM = hmm(GRAMMAR, hmm_weights(GRAMMAR))
+
+
+def some_sentences(count: int) -> list[list[str]]:
+    """Sentences of one to six words."""
+    dice = random.Random(14)
+    return [[dice.choice(["the", "dog", "barks", "walks"]) for _ in range(dice.randint(1, 6))] for _ in range(count)]
+
+
+def packed_all(sentences: list[list[str]]) -> np.ndarray:
+    return np.concatenate([pack(GRAMMAR.lexicon.terminals(words)) for words in sentences])
+
+
+def lists_of(best: TagSequences) -> list[list[tuple[tuple[str, ...], list[float], float, float]]]:
+    """(tags, confidences, score, log P) of each sequence of each sentence."""
+    at, word, answers = 0, 0, []
+    for scores, log_probs in zip(best.score.tolist(), best.log_prob.tolist(), strict=True):
+        answers.append([])
+        for score, log_prob in zip(scores, log_probs, strict=True):
+            n = best.packed[at]
+            tags = tuple(GRAMMAR.tags[tag] for tag in best.packed[at + 1 + n : at + 1 + 2 * n])
+            if score > -math.inf:
+                answers[-1].append((tags, best.confidence[word : word + n].tolist(), score, log_prob))
+            at, word = at + 1 + 2 * n, word + n
+    assert (at, word) == (len(best.packed), len(best.confidence))
+    return answers
+
+
+def posteriors(found: dict[tuple[str, ...], float]) -> list[dict[str, float]]:
+    """P(tag of word | sentence) from the weights of all sequences."""
+    z = math.fsum(found.values())
+    return [
+        {tag: math.fsum(weight for tags, weight in found.items() if tags[i] == tag) / z for tag in "DNV"}
+        for i in range(len(next(iter(found))))
+    ]
+
+
+def test_sums_of_the_hmm_equal_enumeration() -> None:
+    sentences = some_sentences(60)
+    found = HMM.posteriors(packed_all(sentences))
+    shares = iter(found.share)
+    for words, log_z in zip(sentences, found.log_z, strict=True):
+        sequences = enumeration(words)
+        assert math.isclose(math.exp(log_z), math.fsum(sequences.values()), rel_tol=1e-9)
+        for terminal, share in zip(GRAMMAR.lexicon.terminals(words), posteriors(sequences), strict=True):
+            for tag in HMM.table.tag[HMM.table.ptr[terminal] : HMM.table.ptr[terminal + 1]]:
+                assert next(shares) == pytest.approx(share.pop(GRAMMAR.tags[tag]), abs=1e-9)
+            assert sum(share.values()) == 0.0
+    assert next(shares, None) is None
+
+
+def test_given_tags_of_the_hmm() -> None:
+    words = ["dog", "walks", "walks", "barks"]
+    sequences = enumeration(words)
+    for given in product((None, "N", "V"), repeat=4):
+        allowed = [
+            weight
+            for tags, weight in sequences.items()
+            if all(want in (None, got) for want, got in zip(given, tags, strict=True))
+        ]
+        numbers = [-1 if tag is None else GRAMMAR.tags.index(tag) for tag in given]
+        log_z = HMM.log_z(pack(GRAMMAR.lexicon.terminals(words), numbers), is_given=True)
+        assert math.exp(log_z) == pytest.approx(math.fsum(allowed), rel=1e-9, abs=0.0)
+
+
+def test_best_tags_of_the_hmm() -> None:
+    sentences = some_sentences(60)
+    for words, (answer,) in zip(sentences, lists_of(decode_tags(HMM, packed_all(sentences), "posterior")), strict=True):
+        tags, confidence, _, log_prob = answer
+        sequences = enumeration(words)
+        for tag, share, wanted in zip(tags, confidence, posteriors(sequences), strict=True):
+            assert share == pytest.approx(max(wanted.values()), abs=1e-9)
+            assert share == pytest.approx(wanted[tag], abs=1e-9)
+        expected = sequences.get(tags, 0.0) / math.fsum(sequences.values())
+        assert math.exp(log_prob) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 1000])
+def test_best_sequences_of_the_hmm_are_viterbis(count: int) -> None:
+    sentences = [[], *some_sentences(40), []]
+    best = lists_of(decode_tags(HMM, packed_all(sentences), "viterbi", count))
+    assert [tags for tags, *_ in best[0]] == [tags for tags, *_ in best[-1]] == [()]
+    for words, answers in zip(sentences[1:-1], best[1:-1], strict=True):
+        sequences = enumeration(words)
+        z, share = math.fsum(sequences.values()), posteriors(sequences)
+        assert len({tags for tags, *_ in answers}) == len(answers) == min(count, len(sequences))
+        expected = sorted((weight / z for weight in sequences.values()), reverse=True)
+        for (tags, confidence, score, log_prob), probability in zip(answers, expected, strict=False):
+            assert math.exp(score) == pytest.approx(probability, rel=1e-9)
+            assert math.exp(log_prob) == pytest.approx(probability, rel=1e-9)
+            assert sequences[tags] / z == pytest.approx(probability, rel=1e-9)
+            assert confidence == pytest.approx([one[tag] for one, tag in zip(share, tags, strict=True)], abs=1e-9)
+
+
+def latent(seed: int) -> TagFamily:
+    """Three subtypes with weights that sum to nothing in particular."""
+    first = start_lvg(GRAMMAR, hmm_weights(GRAMMAR), 3)
+    return first.with_value(first.value + np.random.default_rng(seed).normal(0, 1.0, first.value.shape))
+
+
+@pytest.mark.parametrize("count", [1, 3, 1000])
+def test_best_sequences_of_latent_models_are_those_of_the_markov_chain(count: int) -> None:
+    for seed, words in enumerate(some_sentences(30)):
+        family, terminals = latent(seed), GRAMMAR.lexicon.terminals(words)
+        weight = {}
+        for tags in enumeration(words):
+            given = pack(terminals, [GRAMMAR.tags.index(tag) for tag in tags])
+            weight[tags] = math.exp(family.log_z(given, is_given=True))
+        z, share = math.fsum(weight.values()), posteriors(weight)
+        both: Counter[tuple[int, str, str]] = Counter()
+        for tags, value in weight.items():
+            for i, pair in enumerate(pairwise(tags)):
+                both[i, *pair] += value / z  # type: ignore[assignment]
+
+        def chance(tags: tuple[str, ...], share=share, both=both) -> float:
+            steps = (both[i, *pair] / share[i][pair[0]] for i, pair in enumerate(pairwise(tags)))
+            return share[0][tags[0]] * math.prod(steps)
+
+        (answers,) = lists_of(decode_tags(family, pack(terminals), "viterbi", count))
+        expected = sorted(map(chance, weight), reverse=True)[:count]
+        assert [math.exp(score) for _, _, score, _ in answers] == pytest.approx(expected, rel=1e-8)
+        for tags, _, score, log_prob in answers:
+            assert chance(tags) == pytest.approx(math.exp(score), rel=1e-8)
+            assert weight[tags] / z == pytest.approx(math.exp(log_prob), rel=1e-8)
+
+
+def test_a_long_sentence() -> None:
+    words = ["dog", "walks"] * 1000
+    best = decode_tags(HMM, packed_all([words]), "viterbi", 3)
+    assert -8000 < best.found.log_z[0] < -1000
+    np.testing.assert_allclose(best.score, best.log_prob, atol=1e-7)
+    assert best.score[0, 0] >= best.score[0, 1] >= best.score[0, 2] > -math.inf
+
+
+def test_refusals() -> None:
+    with pytest.raises(UsageError, match="'mbr' is not one of posterior, viterbi"):
+        decode_tags(HMM, packed_all([["dog"]]), "mbr")
+    with pytest.raises(UsageError, match="one sequence"):
+        decode_tags(HMM, packed_all([["dog"]]), "posterior", 2)
