@@ -37,20 +37,13 @@ class GmArrays(NamedTuple):
 class Room(NamedTuple):
     """Where the rows and columns of one tag of one word are worked out; the largest numbers of them are its sizes.
 
-    in_ and word_ are the two Gaussians of each row, of the rule into the tag and of the emission; source numbers the
-    components into the tag. constant and overlap of all tags of the sentence are kept, where is_kept; those of the
-    lattice's y-th are from constant_at[y] and overlap_at[y] on.
+    constant and overlap of all tags of the sentence are kept, where is_kept; those of the lattice's y-th are from
+    constant_at[y] and overlap_at[y] on.
     """
 
     is_kept: bool
     constant_at: Any
     overlap_at: Any
-    in_mean: Any
-    in_var: Any
-    word_mean: Any
-    word_var: Any
-    source: Any
-    excess: Any
     row_mean: Any
     row_var: Any
     constant: Any
@@ -91,8 +84,7 @@ def make_room(n: int, begin: Any, width: int, dim: int, n_var: int, may_keep: bo
     size = max(largest, n_rows)
     power = np.empty(size)
     return Room(
-        is_kept, constant_at, overlap_at, np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty((dim, n_rows)),
-        np.empty((n_var, n_rows)), np.empty(n_rows // width, np.int64), np.empty(n_rows),
+        is_kept, constant_at, overlap_at,
         np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty(constants), np.empty(n_rows), np.empty(n_rows),
         np.empty((dim, n_rows)), np.empty((n_var, n_rows)), np.empty(n_rows), np.empty(n_rows),
         np.empty(n_columns, np.int64), np.empty(n_columns), np.empty(size), np.empty(size), power,
@@ -298,83 +290,37 @@ def three_distances(n_rows: int, n_columns: int, weight: GmArrays, room: Room) -
 
 
 @kernel
-def take_factors(
-    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, mean: Any, var: Any, source: Any,
-    in_mean: Any, in_var: Any, word_mean: Any, word_var: Any,
-) -> None:  # fmt: skip
-    """Fill in_ and word_ with the Gaussians of each row, source with those of the rules in."""
-    word = (2 * (n_tags * n_tags + n_tags) + rule[y]) * width
-    count = 0
-    for x in range(begin[i - 1], begin[i]):
-        first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
-        for k in range(width):
-            source[count] = first + k
-            count += 1
-    for d in range(mean.shape[0]):
-        r = np.uint64(0)
-        for s in range(count):
-            value = mean[d, source[s]]
-            for j in range(word, word + width):
-                in_mean[d, r] = value
-                word_mean[d, r] = mean[d, j]
-                r += _ONE
-    for g in range(var.shape[0]):
-        r = np.uint64(0)
-        for s in range(count):
-            value = var[g, source[s]]
-            for j in range(word, word + width):
-                in_var[g, r] = value
-                word_var[g, r] = var[g, j]
-                r += _ONE
-
-
-@kernel
 def make_rows(
     i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays, room: Room
 ) -> None:
     """The products of the components into a tag of word i with those of its emission."""
-    in_mean, in_var, word_mean, word_var = room.in_mean, room.in_var, room.word_mean, room.word_var
-    constant, square, product, weights = room.constant, room.square, room.product, weight.weight
-    n_rows = (begin[i] - begin[i - 1]) * width * width
-    take_factors(
-        i, n, y, begin, tag, rule, n_tags, width, weight.mean, weight.std, room.source, in_mean, in_var, word_mean,
-        word_var,
-    )  # fmt: skip
-    multiply(
-        np.uint64(n_rows), in_mean, in_var, word_mean, word_var, room.row_mean, room.row_var, room.inverse, square,
-        product,
-    )  # fmt: skip
+    mean, var, weights = weight.mean, weight.std, weight.weight
+    row_mean, row_var, constant, square, product = room.row_mean, room.row_var, room.constant, room.square, room.product
+    n_var, group = np.uint64(var.shape[0]), np.uint64(mean.shape[0] // var.shape[0])
+    emission = 2 * (n_tags * n_tags + n_tags) * width + rule[y] * width
+    n_rows, r = (begin[i] - begin[i - 1]) * width * width, np.uint64(0)  # unsigned places are read without a look back
+    for x in range(begin[i - 1], begin[i]):
+        first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
+        for k in range(np.uint64(first), np.uint64(first + width)):
+            for j in range(np.uint64(emission), np.uint64(emission + width)):
+                distance, volume = 0.0, 1.0
+                for g in range(n_var):
+                    one, other = var[g, k], var[g, j]
+                    inverse = 1.0 / (one + other)
+                    row_var[g, r] = one * other * inverse
+                    for d in range(g * group, g * group + group):
+                        difference = mean[d, k] - mean[d, j]
+                        row_mean[d, r] = (mean[d, k] * other + mean[d, j] * one) * inverse
+                        distance += difference * difference * inverse
+                        volume *= _TWO_PI * (one + other)
+                square[r] = distance
+                product[r] = volume
+                r += _ONE
     own, at = room.constant_at[y], (n_tags * n_tags + 2 * n_tags + rule[y]) * width
     overlaps_of(square, product, room.power, room.power_bits, n_rows, constant, own)
     for first in range(own, own + n_rows, width):
         for j in range(width):
             constant[first + j] *= weights[at + j]
-
-
-@kernel
-def multiply(
-    n_rows: Any, in_mean: Any, in_var: Any, word_mean: Any, word_var: Any, row_mean: Any, row_var: Any,
-    inverse: Any, square: Any, product: Any,
-) -> None:  # fmt: skip
-    """The products of the Gaussians of each row; square and product for the overlaps of the two."""
-    dim, n_var = in_mean.shape[0], in_var.shape[0]
-    group = dim // n_var
-    for r in range(n_rows):
-        square[r] = 0.0
-    for r in range(n_rows):
-        product[r] = 1.0
-    for g in range(n_var):
-        for r in range(n_rows):
-            inverse[r] = 1.0 / (in_var[g, r] + word_var[g, r])
-        for r in range(n_rows):
-            row_var[g, r] = in_var[g, r] * word_var[g, r] * inverse[r]
-        for d in range(g * group, (g + 1) * group):
-            for r in range(n_rows):
-                row_mean[d, r] = (in_mean[d, r] * word_var[g, r] + word_mean[d, r] * in_var[g, r]) * inverse[r]
-            for r in range(n_rows):
-                square[r] += (in_mean[d, r] - word_mean[d, r]) * (in_mean[d, r] - word_mean[d, r]) * inverse[r]
-            for r in range(n_rows):
-                product[r] *= _TWO_PI * (in_var[g, r] + word_var[g, r])
 
 
 @kernel
@@ -392,7 +338,7 @@ def backward(
         z += inside[c]
     for c in range(layer[n], layer[n + 1]):
         outside[c] = 1.0 / z
-    emissions, words = (n_tags * n_tags + 2 * n_tags) * width, 2 * (n_tags * n_tags + n_tags) * width
+    emissions = (n_tags * n_tags + 2 * n_tags) * width
     for i in range(n, -1, -1):
         use_links(
             i, n, begin, tag, layer, n_tags, width, inside, outside, sign, link_slope, share, first_tag, pair,
@@ -435,21 +381,12 @@ def backward(
                 take_tail(i, y, begin, layer, width, inside, tail)
                 for r in range(n_rows):
                     above[r] *= sign * tail[r]
-                for j in range(width):
-                    link_slope[emissions + rule[y] * width + j] += every(above, j, n_rows, width)
+                for r in range(n_rows):
+                    link_slope[emissions + rule[y] * width + r % width] += above[r]
                 for r in range(n_rows):
                     tail[r] *= sign * constant[own + r]
-                column_gradients(np.uint64(n_rows), after, first_overlap, weight, slope, room)
-                row_gradients(np.uint64(n_rows), words + rule[y] * width, width, slope, room)
-
-
-@kernel
-def every(value: Any, first: int, count: Any, step: int) -> float:
-    """The sum of value[first], value[first + step] and so on, of the first `count`."""
-    total = 0.0
-    for r in range(first, count, step):
-        total += value[r]
-    return total
+                column_gradients(n_rows, after, first_overlap, weight, slope, room)
+                row_gradients(i, n, y, begin, tag, rule, n_tags, width, weight, slope, room)
 
 
 @kernel
@@ -478,7 +415,7 @@ def use_links(
 
 @kernel
 def column_gradients(
-    n_rows: Any, n_columns: int, first_overlap: int, weight: GmArrays, slope: GmArrays, room: Room
+    n_rows: int, n_columns: int, first_overlap: int, weight: GmArrays, slope: GmArrays, room: Room
 ) -> None:
     """The gradients of the rules out of a tag; fills pull and bend, the derivatives in means and variances of rows.
 
@@ -487,14 +424,15 @@ def column_gradients(
     mean, var, mean_slope, std_slope = weight.mean, weight.std, slope.mean, slope.std
     row_mean, row_var, tail, head, column = room.row_mean, room.row_var, room.tail, room.head, room.column
     pull, bend, inverse, posterior, overlap = room.pull, room.bend, room.inverse, room.posterior, room.overlap
-    excess = room.excess
+    excess = room.square
     dim, n_var = mean.shape[0], var.shape[0]
     group = dim // n_var
-    pull[:, : np.int64(n_rows)] = 0.0
-    bend[:, : np.int64(n_rows)] = 0.0
-    at = np.uint64(first_overlap)
+    pull[:, :n_rows] = 0.0
+    bend[:, :n_rows] = 0.0
     for c in range(n_columns):
-        value, of = head[c], column[c]
+        value, at, of = head[c], first_overlap + c * n_rows, column[c]
+        if value == 0.0:
+            continue
         for g in range(n_var):
             v = var[g, of]
             for r in range(n_rows):
@@ -507,73 +445,51 @@ def column_gradients(
                 m = mean[d, of]
                 total = 0.0
                 for r in range(n_rows):
-                    force = (m - row_mean[d, r]) * posterior[r]
-                    total += force
-                    pull[d, r] += force
-                mean_slope[d, of] -= total
+                    total += (m - row_mean[d, r]) * posterior[r]
+                for r in range(n_rows):
+                    pull[d, r] += (m - row_mean[d, r]) * posterior[r]
                 for r in range(n_rows):
                     excess[r] += (m - row_mean[d, r]) * (m - row_mean[d, r]) * inverse[r]
+                mean_slope[d, of] -= total
             total = 0.0
             for r in range(n_rows):
-                force = posterior[r] * excess[r]
-                total += force
-                bend[g, r] += force
+                total += posterior[r] * excess[r]
+            for r in range(n_rows):
+                bend[g, r] += posterior[r] * excess[r]
             std_slope[g, of] += v * total
-        at += n_rows
 
 
 @kernel
-def row_gradients(n_rows: Any, word: int, width: int, slope: GmArrays, room: Room) -> None:
+def row_gradients(
+    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays,
+    slope: GmArrays, room: Room,
+) -> None:  # fmt: skip
     """The gradients of the rules into a tag and of its emission, from those of their products  [math: tag-gradient].
 
-    word: the first Gaussian of the emission. room.above: sign × the posterior of each row.
+    room.above: sign × the posterior of each row.
     """
-    mean_slope, std_slope = slope.mean, slope.std
-    in_mean, in_var, word_mean, word_var = room.in_mean, room.in_var, room.word_mean, room.word_var
-    pull, bend, above, inverse, excess, lean = room.pull, room.bend, room.above, room.inverse, room.excess, room.tail
-    force, source = room.posterior, room.source
-    dim, n_var = in_mean.shape[0], in_var.shape[0]
+    mean, var, mean_slope, std_slope = weight.mean, weight.std, slope.mean, slope.std
+    pull, bend, above = room.pull, room.bend, room.above
+    dim, n_var = mean.shape[0], var.shape[0]
     group = dim // n_var
-    for g in range(n_var):
-        for r in range(n_rows):
-            inverse[r] = 1.0 / (in_var[g, r] + word_var[g, r])
-        for r in range(n_rows):
-            excess[r] = -group * above[r] * inverse[r]
-        for r in range(n_rows):
-            lean[r] = 0.0
-        for d in range(g * group, (g + 1) * group):
-            for r in range(n_rows):
-                difference = (word_mean[d, r] - in_mean[d, r]) * inverse[r]
-                force[r] = above[r] * difference + pull[d, r] * word_var[g, r] * inverse[r]
-            give_sources(force, n_rows, width, source, mean_slope, d)
-            for r in range(n_rows):
-                difference = (word_mean[d, r] - in_mean[d, r]) * inverse[r]
-                force[r] = pull[d, r] * in_var[g, r] * inverse[r] - above[r] * difference
-            for j in range(width):
-                mean_slope[d, word + j] += every(force, j, n_rows, width)
-            for r in range(n_rows):
-                difference = (word_mean[d, r] - in_mean[d, r]) * inverse[r]
-                excess[r] += above[r] * difference * difference
-            for r in range(n_rows):
-                lean[r] += 2.0 * pull[d, r] * (word_mean[d, r] - in_mean[d, r]) * inverse[r] * inverse[r]
-        for r in range(n_rows):
-            turn = word_var[g, r] * inverse[r]
-            force[r] = in_var[g, r] * (excess[r] + lean[r] * word_var[g, r] + bend[g, r] * turn * turn)
-        give_sources(force, n_rows, width, source, std_slope, g)
-        for r in range(n_rows):
-            turn = in_var[g, r] * inverse[r]
-            force[r] = word_var[g, r] * (excess[r] - lean[r] * in_var[g, r] + bend[g, r] * turn * turn)
-        for j in range(width):
-            std_slope[g, word + j] += every(force, j, n_rows, width)
-
-
-@kernel
-def give_sources(force: Any, n_rows: Any, width: int, source: Any, slope: Any, d: int) -> None:
-    """Add what the rows have to the rules into the tag: one row for each component of the emission."""
-    r = np.uint64(0)
-    for s in range(n_rows // np.uint64(width)):
-        total = 0.0
-        for _ in range(width):
-            total += force[r]
-            r += np.uint64(1)
-        slope[d, source[s]] += total
+    emission = 2 * (n_tags * n_tags + n_tags) * width + rule[y] * width
+    r = 0
+    for x in range(begin[i - 1], begin[i]):
+        first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
+        for k in range(first, first + width):
+            for j in range(emission, emission + width):
+                q = above[r]
+                for g in range(n_var):
+                    one, other = var[g, k], var[g, j]
+                    inverse = 1.0 / (one + other)
+                    curve, lean = 0.0, 0.0
+                    for d in range(g * group, (g + 1) * group):
+                        difference = (mean[d, j] - mean[d, k]) * inverse
+                        mean_slope[d, k] += q * difference + pull[d, r] * other * inverse
+                        mean_slope[d, j] += pull[d, r] * one * inverse - q * difference
+                        curve += q * (difference * difference - inverse)
+                        lean += pull[d, r] * difference * inverse
+                    turn = bend[g, r] * inverse * inverse
+                    std_slope[g, k] += one * (curve + 2.0 * lean * other + turn * other * other)
+                    std_slope[g, j] += other * (curve - 2.0 * lean * one + turn * one * one)
+                r += 1
