@@ -150,12 +150,13 @@ Cell = tuple[str, bool]
 """A text, and whether it is the best of its column."""
 
 
-def table_of(runs: list[Run], prefix: str) -> tuple[list[str], list[list[Cell]]]:
+def table_of(runs: list[Run], systems: list[str], prefix: str) -> tuple[list[str], list[list[Cell]]]:
     """Header and rows: token and sentence accuracy of each system on each language.
 
     prefix: "" for the best tags, "sequence_" for the best sequences.
     """
-    languages, systems = (list(dict.fromkeys(getattr(r, name) for r in runs)) for name in ("language", "system"))
+    languages = list(dict.fromkeys(r.language for r in runs))
+    systems = [system for system in systems if any(r.system == system for r in runs)]
     columns: list[list[Cell]] = []
     for language in languages:
         for measure in ("token", "sentence"):
@@ -219,6 +220,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--systems", type=names, default=list(SYSTEMS))
     parser.add_argument("--seeds", type=names, default=["0"])
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--show", action="store_true", help="run nothing: show what OUT.csv has")
     parser.add_argument("--decoder", choices=("posterior", "viterbi"), default="posterior", help="what the table shows")
     parser.add_argument("--out", type=Path, default=Path("tagging-table"), help="OUT.csv and OUT.svg are written")
     return parser.parse_args()
@@ -239,6 +241,8 @@ def main() -> None:
             for seed in map(int, asked.seeds):
                 options = options_of(language, system, seed)
                 done = known.get((found[0], seed, settings_of(options)))
+                if done is None and asked.show:
+                    continue
                 if done is None:
                     done = run(*found, system, options, asked.threads)
                     known[done.key] = done
@@ -246,7 +250,7 @@ def main() -> None:
                     print(*asdict(done).values(), sep="\t", file=sys.stderr, flush=True)
                 runs.append(replace(done, system=system))
     if runs:
-        table = table_of(runs, "" if asked.decoder == "posterior" else "sequence_")
+        table = table_of(runs, asked.systems, "" if asked.decoder == "posterior" else "sequence_")
         asked.out.with_name(f"{asked.out.name}.svg").write_text(svg(*table), encoding="utf-8")
         print(markdown(*table))
 

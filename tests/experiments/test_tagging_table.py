@@ -36,8 +36,8 @@ def script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     return module
 
 
-def call(script: ModuleType, monkeypatch: pytest.MonkeyPatch, out: Path, systems: str, seeds: str) -> None:
-    line = ["--languages", "xx,yy", "--systems", systems, "--seeds", seeds, "--out", str(out)]
+def call(script: ModuleType, monkeypatch: pytest.MonkeyPatch, out: Path, systems: str, seeds: str, *more: str) -> None:
+    line = ["--languages", "xx,yy", "--systems", systems, "--seeds", seeds, "--out", str(out), *more]
     monkeypatch.setattr(sys, "argv", ["tagging_table.py", *line])
     script.main()
 
@@ -61,6 +61,8 @@ def test_runs_are_kept_and_drawn(
 
     monkeypatch.setattr(script, "train_tagger", None)  # nothing is trained again
     call(script, monkeypatch, out, "HMM,LVG-G-2 epochs=2", "0,1")
+    assert capsys.readouterr().out == shown.out
+    call(script, monkeypatch, out, "HMM,LVG-G-2 epochs=2,LVG-D-2", "0,1", "--show")
     assert capsys.readouterr().out == shown.out
     assert (tmp_path / "table.csv").read_text(encoding="utf-8") == first
 
