@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any, TypeVar
+
+from lveg.learning.descent import Descent
+
+Options = TypeVar("Options", bound=Any)
 
 TREEBANKS = ("wsj-sample", "gum", "craft", "cess-es")
 
@@ -31,3 +38,15 @@ def print_table(header: list[str], rows: list[list[object]]) -> None:
         first = row[0].ljust(widths[0])
         print("  ".join([first, *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]))
     print(flush=True)
+
+
+def changed(options: Options, setting: str) -> Options:
+    """Learning options with what a setting, like "l2=1 spread=0.05", says of them or of their `descent`."""
+    values: dict[str, Any] = {}
+    for key, text in (part.split("=") for part in setting.split()):
+        try:
+            values[key] = ast.literal_eval(text)
+        except ValueError:
+            values[key] = text
+    descent = {field.name: values.pop(field.name) for field in fields(Descent) if field.name in values}
+    return replace(options, **values, descent=replace(options.descent, **descent))

@@ -9,21 +9,19 @@ mean of the last three, CPU seconds of learning without the forests. docs/decisi
 
 from __future__ import annotations
 
-import ast
 import sys
 import time
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
-from common import treebank
+from common import changed, treebank
 
 from lveg.evaluation.models import score_parser
 from lveg.families.gm import Gm
-from lveg.learning.descent import Descent
 from lveg.learning.examples import Examples
 from lveg.learning.gm import GmOptions, learn_from, prepare
 from lveg.learning.train import coarse_parses, read_gold_trees, train_parser
@@ -61,24 +59,9 @@ def examples_of(name: str, p_min: float, max_length: int, k_best: int) -> Exampl
     return prepare(parser.coarse, parser.binarisation, trees, options, threads=1)
 
 
-def options_of(setting: str) -> GmOptions:
-    """The options that a setting names."""
-    given = {} if setting == "base" else dict(part.split("=") for part in setting.split())
-    values: dict[str, Any] = {}
-    for key, text in given.items():
-        try:
-            values[key] = ast.literal_eval(text)
-        except ValueError:
-            values[key] = text
-    descent = {field.name for field in fields(Descent)}
-    own = {key: value for key, value in values.items() if key not in descent}
-    base = GmOptions()
-    return replace(base, **own, descent=replace(base.descent, **{key: values[key] for key in values if key in descent}))
-
-
 def run(name: str, setting: str, seed: int) -> None:
     """Learn with one setting and print what came out."""
-    options, parser = options_of(setting), parser_of(name)
+    options, parser = changed(GmOptions(), "" if setting == "base" else setting), parser_of(name)
     gold, prepared = development(name)
     examples = examples_of(name, options.p_min, options.max_length, options.k_best)
     scores: list[float] = []

@@ -332,8 +332,8 @@ def train_tagger_command(
         float | None,
         typer.Option(
             min=0.0,
-            help="By gradients: how strongly parameters are held to their start; 0.2 for forms, 1 for others, if not "
-            "given.",
+            help="By gradients: how strongly parameters are held to their start; 0.2 for forms, 0.3 for lvg, 1 for gm, "
+            "if not given.",
         ),
     ] = None,
     batch: Annotated[
@@ -369,10 +369,10 @@ def train_tagger_command(
     """
     from lveg.grammar.lexicon import LexiconOptions
     from lveg.learning.checkpoint import Checkpoint
-    from lveg.learning.tags import BY_EM, BY_FORMS, BY_GRADIENT, TagFormsOptions, TagGmOptions, TagLvgOptions
+    from lveg.learning.tags import BY_FORMS, BY_GRADIENT, TagFormsOptions, TagGmOptions, TagLvgOptions
     from lveg.learning.train import TaggerOptions, train_tagger
 
-    is_em = model is TaggerModel.lvg and objective is Objectives.generative
+    lvg = (TagLvgOptions if objective is Objectives.generative else TagLvgOptions.by_gradient)(subtypes or 16)
     given: dict[str, Any] = {
         "epochs": epochs,
         "learning_rate": learning_rate,
@@ -380,7 +380,7 @@ def train_tagger_command(
         "batch": batch,
         "patience": patience,
     }
-    usual = BY_FORMS if model is TaggerModel.forms else BY_EM if is_em else BY_GRADIENT
+    usual = {TaggerModel.forms: BY_FORMS, TaggerModel.lvg: lvg.descent}.get(model, BY_GRADIENT)
     descent = replace(usual, **{name: value for name, value in given.items() if value is not None})
     options = TaggerOptions(
         model=model.value,
@@ -389,7 +389,7 @@ def train_tagger_command(
         max_length=max_length,
         seed=seed,
         forms=TagFormsOptions(subtypes or 2, descent=descent) if model is TaggerModel.forms else None,
-        lvg=TagLvgOptions(subtypes or 16, objective.value, descent=descent) if model is TaggerModel.lvg else None,
+        lvg=replace(lvg, descent=descent) if model is TaggerModel.lvg else None,
         gm=TagGmOptions(components, dim, covariance.value, spread, descent) if model is TaggerModel.gm else None,
     )
     checkpoint = None if model is TaggerModel.hmm else Checkpoint(f"{out}.checkpoint", resume)

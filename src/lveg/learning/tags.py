@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from lveg.report import Report, silent
 OBJECTIVES = ("generative", "discriminative")
 BY_EM = Descent(epochs=50, patience=10)
 BY_GRADIENT = Descent(epochs=20, learning_rate=0.02, l2=1.0, batch=128, patience=5)
+"""For Gaussian mixtures; docs/decisions/0009 tells where the defaults of all come from."""
 
 BY_FORMS = Descent(epochs=8, learning_rate=0.02, decay=0.9, l2=0.2, batch=64, patience=3)
 
@@ -34,8 +35,9 @@ class TagLvgOptions:
     """How a tagger with N subtypes a tag is learned.
 
     objective: generative for the likelihood of words and tags by EM, whose iterations are the epochs; discriminative
-    for the likelihood of tags given words by gradients. noise: how far subtypes differ at the start, as a part of their
-    probabilities. smoothing: tokens' worth of the HMM that EM gives each subtype.
+    for the likelihood of tags given words by gradients: `by_gradient` has defaults for it. noise: how far subtypes
+    differ at the start, as a part of their probabilities. smoothing: tokens' worth of the HMM that EM gives each
+    subtype.
     """
 
     subtypes: int = 16
@@ -47,6 +49,11 @@ class TagLvgOptions:
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
             raise UsageError(f"objective {self.objective!r} is not one of {', '.join(OBJECTIVES)}")
+
+    @classmethod
+    def by_gradient(cls, subtypes: int = 16) -> TagLvgOptions:
+        """Discriminative ones. Gradients part subtypes that are nearly alike too slowly, so the noise is larger."""
+        return cls(subtypes, "discriminative", noise=0.5, descent=replace(BY_GRADIENT, l2=0.3))
 
 
 @dataclass(frozen=True)

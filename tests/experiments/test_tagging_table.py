@@ -1,0 +1,81 @@
+"""The script of the tagging table, on a little data: rows, resuming, what is drawn."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree
+
+import pytest
+
+from lveg.treebank.synthetic import ENGLISH
+
+SCRIPT = Path(__file__).parents[2] / "experiments" / "tagging_table.py"
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """The script, with data of one language whose parts are small ones."""
+    folder = tmp_path / "ud-1.4" / "xx"
+    folder.mkdir(parents=True)
+    for name, count in (("train", 80), ("dev", 20)):
+        blocks = (ENGLISH.parent / f"demo-{name}.conllu").read_text(encoding="utf-8").split("\n\n")[:count]
+        with gzip.open(folder / f"{name}-small.conllu.gz", "wt", encoding="utf-8") as file:
+            file.write("".join(f"{block}\n\n" for block in blocks))
+    monkeypatch.setenv("LVEG_DATA", str(tmp_path))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    spec = importlib.util.spec_from_file_location("tagging_table", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "tagging_table", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def call(script: ModuleType, monkeypatch: pytest.MonkeyPatch, out: Path, systems: str, seeds: str, *more: str) -> None:
+    line = ["--languages", "xx,yy", "--systems", systems, "--seeds", seeds, "--out", str(out), *more]
+    monkeypatch.setattr(sys, "argv", ["tagging_table.py", *line])
+    script.main()
+
+
+def test_runs_are_kept_and_drawn(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "table"
+    call(script, monkeypatch, out, "HMM,LVG-G-2 epochs=2", "0,1")
+    first = (tmp_path / "table.csv").read_text(encoding="utf-8")
+    runs = list(script.read_runs(tmp_path / "table.csv"))
+    assert [(run.language, run.system, run.seed) for run in runs] == [
+        ("xx-small", system, seed) for system in ("HMM", "LVG-G-2 epochs=2") for seed in (0, 1)
+    ]
+    assert all(0 < run.token <= 100 for run in runs)
+    shown = capsys.readouterr()
+    assert "yy: there is no training file" in shown.err
+    assert shown.out.splitlines()[0] == "|  | xx-small T | xx-small S |"
+    assert "±" in shown.out
+    assert len(list(ElementTree.parse(tmp_path / "table.svg").getroot().iter())) > 9
+
+    monkeypatch.setattr(script, "train_tagger", None)  # nothing is trained again
+    call(script, monkeypatch, out, "HMM,LVG-G-2 epochs=2", "0,1")
+    assert capsys.readouterr().out == shown.out
+    call(script, monkeypatch, out, "HMM,LVG-G-2 epochs=2,LVG-D-2", "0,1", "--show")
+    assert capsys.readouterr().out == shown.out
+    assert (tmp_path / "table.csv").read_text(encoding="utf-8") == first
+
+
+def test_systems_are_the_papers(script: ModuleType) -> None:
+    assert len(script.SYSTEMS) == 13
+    kinds = {system: script.options_of("en", system, 3) for system in script.SYSTEMS}
+    assert kinds["LVG-D-8"].lvg.objective == "discriminative"
+    assert kinds["LVG-G-8"].lvg.subtypes == 8
+    assert kinds["GM-LVeG-D"].gm.covariance == "diagonal"
+    assert {
+        (options.lexicon.scheme, options.lexicon.threshold, options.lexicon.smooth) for options in kinds.values()
+    } == {("english", 2, 0)}
+    assert script.options_of("id", "GM-LVeG-S l2=2 spread=0.05", 0).gm.descent.l2 == 2
+    with pytest.raises(SystemExit, match="not known"):
+        script.options_of("en", "CRF", 0)
