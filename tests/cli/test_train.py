@@ -60,6 +60,16 @@ def test_threads_change_no_bit_of_subtypes(run, samples: Samples, options: tuple
     assert ("  cycle 1, " in told) == ("split-merge" in options)
 
 
+def test_every_cycle_can_be_kept(run, samples: Samples) -> None:
+    options = ("train", "parser", samples.train_trees, "--out", "m", "--keep-cycles")
+    assert run(*options, "--model", "split-merge", "--cycles", "2").status == 0
+    assert sorted(path.name for path in Path().glob("m*")) == ["m", "m.cycle1", "m.cycle2"]
+    for name in ("m.cycle1", "m.cycle2"):
+        assert run("parse", name, stdin=b"The dog saw a cat .\n").out.startswith("(TOP ")
+    assert run("parse", "m", stdin=b"A dog .\n").out == run("parse", "m.cycle2", stdin=b"A dog .\n").out
+    assert "--model split-merge" in run(*options).refusal()
+
+
 def test_files_directories_and_gzip_are_one_treebank(run, samples: Samples) -> None:
     lines = samples.train_trees.read_bytes().splitlines(keepends=True)
     Path("folder").mkdir()

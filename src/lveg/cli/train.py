@@ -115,6 +115,10 @@ def train_parser_command(
             min=1, max=8, help="split-merge, multi-scale: how often subtypes are split; 4, or 3, if not given."
         ),
     ] = None,
+    keep_cycles: Annotated[
+        bool,
+        typer.Option("--keep-cycles", help="split-merge: write the parser of every cycle too, as MODEL.cycle1 ..."),
+    ] = False,
     subtypes: Annotated[int, typer.Option(min=1, help="lvg: subtypes of a symbol.")] = 8,
     objective: Annotated[
         Objectives,
@@ -222,6 +226,7 @@ def train_parser_command(
     from lveg.learning.multi_scale import MultiScaleOptions
     from lveg.learning.split_merge import SplitMergeOptions
     from lveg.learning.train import ParserOptions, train_parser
+    from lveg.model_io import save_model
 
     if k_hard is not None:
         if k_min is not None or k_max is not None:
@@ -229,6 +234,8 @@ def train_parser_command(
         k_min = k_max = k_hard
     if (k_min is None) != (k_max is None) or (k_min or 0) > (k_max or 0):
         raise UsageError("component pruning needs both --k-min and --k-max, the first not above the second")
+    if keep_cycles and model is not ParserModel.split_merge:
+        raise UsageError("--keep-cycles is for --model split-merge")
     is_em = model is ParserModel.lvg and objective is Objectives.generative
     usual = BY_EM if is_em else MultiScaleOptions().descent if model is ParserModel.multi_scale else Descent()
     descent = Descent(
@@ -280,7 +287,8 @@ def train_parser_command(
         multi_scale=multi_scale if model is ParserModel.multi_scale else None,
     )
     checkpoint = None if model is ParserModel.pcfg else Checkpoint(f"{out}.checkpoint", resume)
-    learn = train_parser if checkpoint is None else partial(train_parser, checkpoint=checkpoint)
+    keep = (lambda name, parser: save_model(parser, f"{out}.{name}")) if keep_cycles else None
+    learn = partial(train_parser, checkpoint=checkpoint, keep=keep)
     _train(learn, train, dev, options, out, skip_bad, threads, log, quiet)
     if checkpoint is not None:
         checkpoint.remove()

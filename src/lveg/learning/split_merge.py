@@ -131,10 +131,11 @@ class SplitMerge:
         weight: Floats,
         score: Callable[[SplitLvg], dict[str, Any]] | None = None,
         checkpoint: Checkpoint | None = None,
+        keep: Callable[[int, SplitLvg], None] | None = None,
     ) -> tuple[SplitLvg, list[dict[str, Any]]]:
         """The grammar of the cycle with the best development F1, or of the last, and what there is to say of each.
 
-        weight: rule probabilities of the treebank grammar.
+        weight: rule probabilities of the treebank grammar. keep: gets the number and grammar of every cycle.
         """
         first = from_pcfg(self.em.grammar, weight)
         state = best = State(first, np.empty((0, first.shape.n_subtypes), np.int32))
@@ -155,7 +156,10 @@ class SplitMerge:
             state = self.phase(state, cycle, name)
             if name == PHASES[-1]:
                 spent = {"cpu_seconds": round(time.process_time() - begun, 1)}
-                history.append({"cycle": cycle, **self._judge(state, score)})
+                grammar, log_likelihood = self.finished(state)
+                history.append({"cycle": cycle, **self._judge(grammar, log_likelihood, score)})
+                if keep is not None:
+                    keep(cycle, grammar)
                 self.report("cycle", history[-1] | spent)
                 begun = time.process_time()
                 if history[-1].get("dev_f1", cycle) >= max(item.get("dev_f1", 0.0) for item in history):
@@ -169,10 +173,11 @@ class SplitMerge:
         uses = self.em.expect(state.model)
         return SplitLvg(state.model, state.groups, uses.subtypes), uses.log_likelihood
 
-    def _judge(self, state: State, score: Callable[[SplitLvg], dict[str, Any]] | None) -> dict[str, Any]:
+    def _judge(
+        self, grammar: SplitLvg, log_likelihood: float, score: Callable[[SplitLvg], dict[str, Any]] | None
+    ) -> dict[str, Any]:
         """The size and likelihood of a cycle's grammar, and its scores on development data."""
-        grammar, log_likelihood = self.finished(state)
-        shape = state.model.shape
+        shape = grammar.finest.shape
         facts: dict[str, Any] = {"subtypes": shape.n_subtypes, "weights": shape.size}
         facts["log_likelihood"] = round(log_likelihood, 3)
         if score is not None:

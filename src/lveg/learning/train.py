@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -95,10 +95,12 @@ def train_parser(
     faults: Faults | None = None,
     report: Report = silent,
     checkpoint: Checkpoint | None = None,
+    keep: Callable[[str, Parser], None] | None = None,
 ) -> Parser:
     """The parser of the training files, with its scores on the development files in `info`.
 
-    checkpoint: where the state of a long run is kept; it is the caller's to remove once the model is safe.
+    checkpoint: where the state of a long run is kept; it is the caller's to remove once the model is safe. keep: gets a
+    name and the parser of every cycle of split-merge.
     """
     options = options or ParserOptions()
     if options.model not in P_MIN:
@@ -139,7 +141,7 @@ def train_parser(
         if gold:
             coarse = replace(parser.coarse, is_exact=False)
             prepared = coarse_parses(coarse, gold, P_MIN[options.model], threads, report)
-        parser = _learn_parser(parser, trees, gold, prepared, options, threads, report, checkpoint)
+        parser = _learn_parser(parser, trees, gold, prepared, options, threads, report, checkpoint, keep)
     if gold:
         info["dev"] = score_parser(parser, gold, threads=threads, report=report, prepared=prepared).summary
         report("dev", info["dev"])
@@ -156,6 +158,7 @@ def _learn_parser(
     threads: int,
     report: Report,
     checkpoint: Checkpoint | None,
+    keep: Callable[[str, Parser], None] | None,
 ) -> Parser:
     """The parser with the grammar with latent subtypes that has the best F1 on the development trees."""
     coarse, scheme, seed = parser.coarse, parser.binarisation, options.seed
@@ -172,7 +175,10 @@ def _learn_parser(
         em = tree_em(parser.grammar, scheme, trees, threads)
         learner = SplitMerge(em, options.split_merge or SplitMergeOptions(), seed, report)
         split_lvg, parser.info["cycles"] = learner.learn(
-            parser.weight, (lambda lvg: score(lvg=lvg)) if gold else None, checkpoint
+            parser.weight,
+            (lambda lvg: score(lvg=lvg)) if gold else None,
+            checkpoint,
+            None if keep is None else lambda cycle, lvg: keep(f"cycle{cycle}", replace(parser, lvg=lvg)),
         )
         return replace(parser, lvg=split_lvg)
     if options.model == "multi-scale":
