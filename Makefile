@@ -19,7 +19,7 @@ demo: $(READY)
 	$(BIN)/lveg demo
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(DEV)
 	$(BIN)/ruff check src tests benchmarks experiments

@@ -58,7 +58,7 @@ def tag_rows(language: str) -> list[list[object]]:
     rows: list[list[object]] = []
     for scheme in ("auto", "english", "single") if language == "en" else ("auto", "single"):
         begun = time.process_time()
-        options = TaggerOptions(lexicon=LexiconOptions(scheme, smooth=0))
+        options = TaggerOptions("hmm", LexiconOptions(scheme, smooth=0))
         tagger = train_tagger([str(folder / "train.conllu.gz")], options=options)
         training = time.process_time() - begun
         tagger.tag(["compile"])

@@ -76,7 +76,7 @@ def test_training_forests_never_lose_gold(wsj: tuple[Parser, list[Tree]], data_d
 )
 def test_hidden_markov_model(data_dir: Path, language: str, scheme: str, least: float) -> None:
     folder = data_dir / "ud-1.4" / language
-    options = TaggerOptions(lexicon=LexiconOptions(scheme, smooth=0))
+    options = TaggerOptions("hmm", LexiconOptions(scheme, smooth=0))
     tagger = train_tagger(
         [str(folder / "train.conllu.gz")], [str(folder / "dev.conllu.gz")], options=options, threads=2
     )
@@ -88,7 +88,15 @@ def test_learned_classes_beat_a_single_one(data_dir: Path, language: str) -> Non
     folder = data_dir / "ud-1.4" / language
     accuracy = {}
     for scheme in ("auto", "single"):
-        options = TaggerOptions(lexicon=LexiconOptions(scheme, smooth=0))
+        options = TaggerOptions("hmm", LexiconOptions(scheme, smooth=0))
         tagger = train_tagger([str(folder / "train.conllu.gz")], [str(folder / "dev.conllu.gz")], options, threads=2)
         accuracy[scheme] = tagger.info["dev"]["token_accuracy"]
     assert accuracy["auto"] >= accuracy["single"] + 2.0
+
+
+def test_the_default_tagger_is_ahead_of_a_random_field(data_dir: Path) -> None:
+    """Of a linear-chain CRF with the usual features, which has 93.6 tokens and 55.2 sentences of tr right."""
+    folder = data_dir / "ud-1.4" / "tr"
+    tagger = train_tagger([str(folder / "train.conllu.gz")], [str(folder / "dev.conllu.gz")], threads=2)
+    assert tagger.info["dev"]["token_accuracy"] >= 93.9
+    assert tagger.info["dev"]["sentence_accuracy"] >= 56.5
