@@ -24,32 +24,19 @@ from lveg.learning.multi_scale import (
     split,
     tie,
 )
-from lveg.learning.train import ParserOptions, read_gold_trees, train_parser
+from lveg.learning.train import ParserOptions, train_parser
 from lveg.learning.tree_em import tree_em
 from lveg.model import Parser
 from lveg.model_io import load_model, save_model
 from lveg.report import silent
 from lveg.treebank.synthetic import ENGLISH
-from lveg.trees import Cleaning, Tree
+from lveg.trees import Tree
 
 DATA = ENGLISH.parent
 
 
 class StopError(Exception):
     """An interruption."""
-
-
-@pytest.fixture(scope="module")
-def trees() -> list[Tree]:
-    return read_gold_trees([str(DATA / "demo-train.mrg")], Cleaning())[:150]
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory, trees: list[Tree]) -> tuple[str, str]:
-    folder = tmp_path_factory.mktemp("trees")
-    for name, some in (("train", trees[:100]), ("dev", trees[100:])):
-        (folder / f"{name}.mrg").write_text("".join(f"{tree}\n" for tree in some))
-    return str(folder / "train.mrg"), str(folder / "dev.mrg")
 
 
 @pytest.fixture(scope="module")

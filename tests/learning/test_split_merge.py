@@ -18,12 +18,12 @@ from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.descent import Descent
 from lveg.learning.lvg import LvgObjective, LvgOptions, learn_lvg, start_lvg
 from lveg.learning.split_merge import SplitMerge, SplitMergeOptions, State, least_useful, merge, split
-from lveg.learning.train import ParserOptions, read_gold_trees, train_parser
+from lveg.learning.train import ParserOptions, train_parser
 from lveg.learning.tree_em import Smoothing, TreeEm, tree_em
 from lveg.model import Parser
 from lveg.model_io import load_model, save_model
 from lveg.treebank.synthetic import ENGLISH
-from lveg.trees import Cleaning, Tree
+from lveg.trees import Tree
 
 DATA = ENGLISH.parent
 SHORT = SplitMergeOptions(cycles=2, iterations=(4, 2, 2))
@@ -31,19 +31,6 @@ SHORT = SplitMergeOptions(cycles=2, iterations=(4, 2, 2))
 
 class StopError(Exception):
     """An interruption."""
-
-
-@pytest.fixture(scope="module")
-def trees() -> list[Tree]:
-    return read_gold_trees([str(DATA / "demo-train.mrg")], Cleaning())[:150]
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory, trees: list[Tree]) -> tuple[str, str]:
-    folder = tmp_path_factory.mktemp("trees")
-    for name, some in (("train", trees[:100]), ("dev", trees[100:])):
-        (folder / f"{name}.mrg").write_text("".join(f"{tree}\n" for tree in some))
-    return str(folder / "train.mrg"), str(folder / "dev.mrg")
 
 
 @pytest.fixture(scope="module")
