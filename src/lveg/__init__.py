@@ -10,9 +10,29 @@ Names load what they need on first use, so that `import lveg` is quick.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lveg._version import __version__
+
+if TYPE_CHECKING:
+    from lveg.drawing import draw_text as draw_text
+    from lveg.errors import LvegError as LvegError
+    from lveg.forest.builders import Constraints as Constraints
+    from lveg.model import Parse as Parse
+    from lveg.model import Parser as Parser
+    from lveg.model import Tagger as Tagger
+    from lveg.model import Tagging as Tagging
+    from lveg.model import combine as combine
+    from lveg.model_io import load_model as load
+    from lveg.model_io import save_model as save
+    from lveg.training import Setting as Setting
+    from lveg.training import train_parser as train_parser
+    from lveg.training import train_tagger as train_tagger
+    from lveg.treebank.conllu import read_conllu as read_conllu
+    from lveg.treebank.penn import parse_tree as parse_tree
+    from lveg.treebank.penn import read_trees as read_trees
+    from lveg.trees import Cleaning as Cleaning
+    from lveg.trees import Tree as Tree
 
 _HOMES = {
     "Cleaning": "lveg.trees",
@@ -20,22 +40,42 @@ _HOMES = {
     "LvegError": "lveg.errors",
     "Parse": "lveg.model",
     "Parser": "lveg.model",
-    "ParserOptions": "lveg.learning.train",
+    "Setting": "lveg.training",
     "Tagger": "lveg.model",
-    "TaggerOptions": "lveg.learning.train",
     "Tagging": "lveg.model",
     "Tree": "lveg.trees",
+    "combine": "lveg.model",
     "draw_text": "lveg.drawing",
     "load": "lveg.model_io:load_model",
     "parse_tree": "lveg.treebank.penn",
     "read_conllu": "lveg.treebank.conllu",
     "read_trees": "lveg.treebank.penn",
     "save": "lveg.model_io:save_model",
-    "train_parser": "lveg.learning.train",
-    "train_tagger": "lveg.learning.train",
+    "train_parser": "lveg.training",
+    "train_tagger": "lveg.training",
 }
 
-__all__ = ["__version__", *sorted(_HOMES)]
+__all__ = [
+    "Cleaning",
+    "Constraints",
+    "LvegError",
+    "Parse",
+    "Parser",
+    "Setting",
+    "Tagger",
+    "Tagging",
+    "Tree",
+    "__version__",
+    "combine",
+    "draw_text",
+    "load",
+    "parse_tree",
+    "read_conllu",
+    "read_trees",
+    "save",
+    "train_parser",
+    "train_tagger",
+]
 
 
 def __getattr__(name: str) -> Any:

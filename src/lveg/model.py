@@ -3,40 +3,58 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from lveg._version import __version__
 from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses
 from lveg.decoding.derivations import decode, tree_of
 from lveg.decoding.marginals import Span, constituents
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
-from lveg.families.gm import Gm
-from lveg.families.lvg import Lvg
-from lveg.families.multi_scale import MultiScale
-from lveg.families.pcfg import Pcfg
-from lveg.families.product import Family, Product, ProductPosterior
-from lveg.families.split_lvg import SplitLvg
-from lveg.families.tag_forms import TagForms
-from lveg.families.tag_lvg import TagLvg, hmm
-from lveg.families.tags import TagFamily, pack
+from lveg.families.chain import ChainFamily, Chains
+from lveg.families.forest import Judge
+from lveg.families.product.family import Product
+from lveg.families.registry import treebank_kind
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints, intersect
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Floats, Grammar, Ints, same_rules
 from lveg.grammar.symbols import PHRASE
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
-P_MIN = {"pcfg": 1e-5, "gm": 3e-5, "lvg": 3e-5, "split-merge": 3e-5, "multi-scale": 3e-5}
-"""Default posterior threshold for nodes and edges of the forest that is parsed, by family (docs/decisions/0006)."""
-
-
 CHUNK = 128
-"""Sentences that are worth tagging by one call; more gain nothing."""
+"""Sentences worth tagging by one call; more gain nothing."""
+
+# Only ASCII white space separates: real words hold U+2009 and U+200A.
+_WORD = re.compile(r"[^ \t\r\n\v\f]+")
+
+
+def words_of(sentence: str | Sequence[str]) -> list[str]:
+    """The words of a sentence, which is a list of words or a text whose words are separated by white space."""
+    if isinstance(sentence, str):
+        return _WORD.findall(sentence)
+    words = list(sentence)
+    for number, word in enumerate(words, start=1):
+        if not isinstance(word, str):
+            raise UsageError(f"word {number} is not a text: {word!r}")
+        if not word:
+            raise UsageError(f"word {number} is empty: a word needs at least one character")
+    return words
+
+
+def _check(count: int, p_min: float | None = None, seed: int = 0) -> None:
+    """Refuse what no analysis can be asked for."""
+    if count < 1:
+        raise UsageError(f"count {count}: expected at least 1")
+    if p_min is not None and not 0.0 <= p_min <= 1.0:
+        raise UsageError(f"p_min {p_min}: expected a probability from 0 to 1")
+    if seed < 0:
+        raise UsageError(f"seed {seed}: expected at least 0")
 
 
 @dataclass(frozen=True)
@@ -53,7 +71,8 @@ class Parse:
     """The analysis of a sentence: trees, best first, and how they came about.
 
     log_sentence: log P(sentence), None where undefined. fallback: None, or what had to be resorted to (see
-    chart.coarse). constituents: P(constituent | sentence), filled where asked for.
+    chart.coarse, and the name of the treebank grammar's family where the finer grammar had no derivation).
+    constituents: P(constituent | sentence), filled where asked for.
     """
 
     words: list[str]
@@ -83,13 +102,15 @@ class Tagging:
     """The tags of a sentence: sequences, best first.
 
     log_sentence: log P(sentence), None where the model has no probability of sentences. posteriors: where asked for,
-    for each word P(tag | sentence) of the tags that it may have, the likeliest first.
+    for each word P(tag | sentence) of the tags that it may have, the likeliest first. fallback: None, or the name of
+    the treebank's own family where the model's had no tags for the sentence.
     """
 
     words: list[str]
     sequences: list[TagSequence]
     log_sentence: float | None
     posteriors: list[dict[str, float]] = field(default_factory=list)
+    fallback: str | None = None
 
     @property
     def tags(self) -> list[str]:
@@ -107,13 +128,12 @@ class Tagging:
         return self.sequences[0].log_prob
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Parser:
-    """A constituency parser: a treebank grammar, which prunes, and where there is one a finer grammar, which decides.
+    """A constituency parser: a treebank grammar, which prunes, and a family of grammars over its rules, which decides.
 
-    weight: the treebank grammar's rule probabilities. gm, lvg: at most one of a Gaussian mixture grammar and a grammar
-    with discrete subtypes, over the same rules. info: what the model file tells about its making: settings, scores,
-    version, data fingerprint.
+    weight: the treebank grammar's rule probabilities. info: what the model file tells about its making: options,
+    scores, version, data fingerprint.
     """
 
     grammar: Grammar
@@ -121,42 +141,31 @@ class Parser:
     cleaning: Cleaning
     binarisation: Binarisation
     info: dict[str, Any]
-    gm: Gm | None = None
-    lvg: Lvg | SplitLvg | MultiScale | None = None
+    family: Judge
 
-    kind = "parser"
+    task = "parser"
 
-    @property
-    def family_name(self) -> str:
-        """What `--model` called it."""
-        if self.lvg is not None:
-            names = {SplitLvg: "split-merge", MultiScale: "multi-scale", Lvg: "lvg"}
-            return names[type(self.lvg)]
-        return "pcfg" if self.gm is None else "gm"
-
-    @property
-    def latent(self) -> Gm | Lvg | SplitLvg | MultiScale | None:
-        """The grammar with latent subtypes, where there is one."""
-        return self.gm or self.lvg
+    def __repr__(self) -> str:
+        return f"<Parser of model {self.family.name}, {self.grammar.n_rules:,} rules>"
 
     @property
     def p_min(self) -> float:
         """The posterior threshold that it parses with where none is given."""
-        return P_MIN[self.family_name]
+        return self.family.p_min
+
+    @property
+    def is_treebank(self) -> bool:
+        """Whether the treebank grammar itself decides."""
+        return self.family.name == treebank_kind("parser").name
 
     @cached_property
     def coarse(self) -> CoarseParser:
         """The builder of forests; exact where its probabilities are the answer."""
-        return CoarseParser(self.grammar, self.weight, is_exact=self.latent is None)
-
-    @cached_property
-    def family(self) -> Family | Product:
-        """What weighs the derivations of a forest."""
-        return self.latent or Pcfg(self.weight)
+        return CoarseParser(self.grammar, self.weight, is_exact=self.is_treebank)
 
     def parse(
         self,
-        words: Sequence[str],
+        words: str | Sequence[str],
         decoder: str = "max-rule",
         count: int = 1,
         constraints: Constraints = NO_CONSTRAINTS,
@@ -167,10 +176,11 @@ class Parser:
     ) -> Parse:
         """The best analysis of any sentence, or the `count` best; an empty sentence has the empty tree.
 
-        within: trees of the same words, by any parser; where the grammar derives any of them, the analyses are those
-        that the rules of these trees make.
+        words: a list, or a text whose words are separated by white space. within: trees of the same words, by any
+        parser; if the grammar derives any of them, the analyses are those that the rules of these trees make.
         """
-        words = [escape_word(word) for word in words]
+        _check(count, p_min)
+        words = [escape_word(word) for word in words_of(words)]
         if not words:
             return Parse([], [Candidate(EMPTY_TREE, 0.0, 0.0)], 0.0, None)
         p_min = self.p_min if p_min is None else p_min
@@ -190,31 +200,35 @@ class Parser:
         constraints: Constraints = NO_CONSTRAINTS,
         marginals: bool = False,
     ) -> Parse:
-        """The best of the analyses that the coarse grammar left."""
-        forest, grammar = parses.forest, parses.grammar
+        """The best of the analyses that the treebank grammar left."""
+        forest, grammar, fallback = parses.forest, parses.grammar, parses.fallback
         if forest is None:
             tree = self._flat_tree(words, constraints)
-            return Parse(list(words), [Candidate(tree, -np.inf, None)], None, parses.fallback)
-        family: Family | Product = parses.coarse if parses.fallback == "glue" else self.family
+            return Parse(list(words), [Candidate(tree, -np.inf, None)], None, fallback)
+        plain = self._treebank(parses)
+        family = plain if fallback == "glue" else self.family
         posterior = family.posterior(forest)
         best = decode(grammar, forest, posterior, decoder, count) if np.isfinite(posterior.log_z) else []
         if not best:  # subtypes that were learned without smoothing may fit nowhere
-            family = parses.coarse
+            family, fallback = plain, fallback or plain.name
             posterior = family.posterior(forest)
             best = decode(grammar, forest, posterior, decoder, count)
-        # The treebank grammar's own Z is known before pruning; of others it is that of the forest.
-        log_sentence = parses.log_z if isinstance(family, Pcfg) else None
-        log_z = posterior.log_z if log_sentence is None else log_sentence
-
-        def log_prob(edges: Ints) -> float:
-            if isinstance(family, Product):
-                assert isinstance(posterior, ProductPosterior)
-                return family.log_prob(grammar, forest, edges, posterior)
-            return family.log_derivation(grammar, forest, edges) - log_z
-
-        trees = [Candidate(tree_of(grammar, forest, edges, words), score, log_prob(edges)) for score, edges in best]
+        # The treebank grammar's own Z is known before pruning; that of others is over the forest.
+        log_sentence = parses.log_z if family.name == plain.name else None
+        if log_sentence is not None:
+            posterior = replace(posterior, log_z=log_sentence)
+        log_probs = family.log_probs(grammar, forest, [edges for _, edges in best], posterior)
+        trees = [
+            Candidate(tree_of(grammar, forest, edges, words), score, log_prob)
+            for (score, edges), log_prob in zip(best, log_probs, strict=True)
+        ]
         shares = constituents(grammar, forest, posterior) if marginals else {}
-        return Parse(list(words), trees, log_sentence, parses.fallback, shares)
+        return Parse(list(words), trees, log_sentence, fallback, shares)
+
+    def _treebank(self, parses: Parses) -> Judge:
+        """The grammar that pruned, as the one that decides."""
+        made = treebank_kind("parser").load_family().restore(parses.grammar, parses.weight, {}, {})
+        return cast(Judge, made)
 
     def _within(self, words: list[str], trees: Sequence[Tree], constraints: Constraints) -> Parses | None:
         """What the rules of these trees make, where that respects the constraints."""
@@ -230,6 +244,7 @@ class Parser:
 
     def log_prob(self, tree: Tree, p_min: float | None = None) -> float:
         """log P(tree | its words) of any tree, cleaned as in training; -inf where the grammar does not derive it."""
+        _check(1, p_min)
         p_min = self.p_min if p_min is None else p_min
         cleaned = self.cleaning(tree)
         if cleaned is None:
@@ -238,21 +253,27 @@ class Parser:
             forest, gold = self.coarse.training_forest(cleaned, self.binarisation, p_min)
         except GrammarError:
             return -np.inf
-        if self.latent is None:  # the sum over all trees is known, not only that over the pruned forest
-            return Pcfg(self.weight).log_z(gold) - self.coarse.prune(cleaned.words(), p_min, p_min)[0]
-        return self.latent.log_z(gold) - self.latent.log_z(forest)
+        if self.is_treebank:  # the sum over all trees is known, not only that over the pruned forest
+            posterior = self.family.posterior(gold)
+            return posterior.log_z - self.coarse.prune(cleaned.words(), p_min, p_min)[0]
+        return self.family.log_prob(gold, forest)
 
-    def sample(self, words: Sequence[str], count: int = 1, seed: int = 0, p_min: float | None = None) -> list[Tree]:
+    def sample(
+        self, words: str | Sequence[str], count: int = 1, seed: int = 0, p_min: float | None = None
+    ) -> list[Tree]:
         """Trees drawn independently from P(tree | sentence), the same for the same seed."""
-        words = [escape_word(word) for word in words]
+        _check(count, p_min, seed)
+        words = [escape_word(word) for word in words_of(words)]
+        if not words:
+            return [EMPTY_TREE] * count
         parses = self.coarse.parses(words, self.p_min if p_min is None else p_min)
         if parses.forest is None:
             return [self._flat_tree(words, NO_CONSTRAINTS)] * count
+        plain = self._treebank(parses)
         try:
-            family = parses.coarse if parses.fallback == "glue" else self.family
-            drawn = family.samples(parses.forest, count, seed)
+            drawn = (plain if parses.fallback == "glue" else self.family).samples(parses.forest, count, seed)
         except GrammarError:  # no derivation has any weight
-            drawn = parses.coarse.samples(parses.forest, count, seed)
+            drawn = plain.samples(parses.forest, count, seed)
         return [tree_of(parses.grammar, parses.forest, edges, words) for edges in drawn]
 
     def _flat_tree(self, words: Sequence[str], constraints: Constraints) -> Tree:
@@ -278,125 +299,85 @@ class Parser:
         return {terminal: self.grammar.symbols[tag].label for terminal, tag in pairs}
 
 
-@dataclass(frozen=True)
-class ProductParser(Parser):
-    """Several parsers of one treebank that decide together; the first one prunes (Petrov 2010).
-
-    max-rule has the product of their rule posteriors; probabilities are the mean of theirs.
-    """
-
-    members: tuple[Parser, ...] = ()
-
-    def __post_init__(self) -> None:
-        for number, member in enumerate(self.members, start=1):
-            if not same_rules(self.grammar, member.grammar):
-                raise UsageError(
-                    f"parser {number} has other rules than the first one: parsers that decide together must be trained "
-                    "on the same trees, with the same options for words and for cutting phrases"
-                )
-
-    @property
-    def family_name(self) -> str:
-        """What it is called; no file holds it."""
-        return "product"
-
-    @property
-    def p_min(self) -> float:
-        """The least of the parsers' thresholds."""
-        return min(member.p_min for member in self.members)
-
-    @cached_property
-    def family(self) -> Product:
-        """What weighs the derivations of a forest."""
-        return Product(tuple(member.latent or Pcfg(member.weight) for member in self.members))
-
-    def log_prob(self, tree: Tree, p_min: float | None = None) -> float:
-        """The log of the parsers' mean P(tree | its words)."""
-        logs = [member.log_prob(tree, p_min) for member in self.members]
-        return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
-
-
-def product_of(parsers: Sequence[Parser]) -> Parser:
-    """The parsers as one; the first of them where it is alone."""
+def combine(parsers: Sequence[Parser]) -> Parser:
+    """Parsers of one treebank as one parser: max-rule has the product of their rule posteriors (Petrov 2010), and
+    probabilities are the mean of theirs. The first one prunes."""
     first = parsers[0]
+    for number, other in enumerate(parsers, start=1):
+        if not (same_rules(first.grammar, other.grammar) and np.array_equal(first.weight, other.weight)):
+            raise UsageError(
+                f"parser {number} has other rules than the first one: parsers that decide together must be trained on "
+                "the same trees, with the same options for words and for cutting phrases"
+            )
     if len(parsers) == 1:
         return first
-    return ProductParser(
-        first.grammar, first.weight, first.cleaning, first.binarisation, first.info, members=tuple(parsers)
-    )
+    members = [
+        member
+        for parser in parsers
+        for member in (parser.family.members if isinstance(parser.family, Product) else (parser.family,))
+    ]
+    info = {"lveg": __version__, "task": "parser", "members": [parser.info for parser in parsers]}
+    return replace(first, info=info, family=Product(tuple(members)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tagger:
-    """A part-of-speech tagger: an HMM, or a family with latent subtypes that was learned from it.
+    """A part-of-speech tagger: the treebank's own chain of tags, and a family of chains that decides.
 
-    weight: the HMM's probabilities. latent: the family that decides; None for the HMM itself.
+    weight: the treebank's own probabilities. column: the CoNLL-U column that it fills.
     """
 
     grammar: Grammar
     weight: Floats
     column: str
     info: dict[str, Any]
-    latent: TagFamily | TagForms | None = None
+    family: Chains
 
-    kind = "tagger"
+    task = "tagger"
 
-    @property
-    def family_name(self) -> str:
-        """What `--model` called it."""
-        if self.latent is None:
-            return "hmm"
-        if isinstance(self.latent, TagForms):
-            return "forms"
-        return "lvg" if isinstance(self.latent, TagLvg) else "gm"
+    def __repr__(self) -> str:
+        return f"<Tagger of model {self.family.name}, {len(self.grammar.tags)} tags>"
 
     @cached_property
-    def hmm(self) -> TagFamily:
-        """The HMM."""
-        return hmm(self.grammar, self.weight)
+    def treebank(self) -> Chains:
+        """The treebank's own chain, which answers where the family cannot."""
+        if self.family.name == treebank_kind("tagger").name:
+            return self.family
+        return cast(Chains, treebank_kind("tagger").load_family().restore(self.grammar, self.weight, {}, {}))
 
     def tag(
-        self, words: Sequence[str], decoder: str | None = None, count: int = 1, posteriors: bool = False
+        self, words: str | Sequence[str], decoder: str | None = None, count: int = 1, posteriors: bool = False
     ) -> Tagging:
         """The tags of any sentence; see `tag_all`."""
         return self.tag_all([words], decoder, count, posteriors)[0]
 
     def tag_all(
         self,
-        sentences: Sequence[Sequence[str]],
+        sentences: Sequence[str | Sequence[str]],
         decoder: str | None = None,
         count: int = 1,
         posteriors: bool = False,
     ) -> list[Tagging]:
         """The tags of any sentences: of highest posterior each (posterior), or of the `count` best sequences (viterbi).
 
-        The best sequence of a model with latent subtypes is that of the Markov chain with its posteriors. decoder: None
-        for posterior, and for viterbi where several sequences are asked for.
+        A sentence is a list of words, or a text whose words are separated by white space. The best sequence of a model
+        with latent subtypes is that of the Markov chain with its posteriors. decoder: None for posterior, and for
+        viterbi where several sequences are asked for.
         """
+        _check(count)
         decoder = decoder or ("posterior" if count == 1 else "viterbi")
+        if isinstance(sentences, str):
+            raise UsageError("tag_all takes several sentences: use tag for one")
         if not sentences:
             return []
-        family, packed = self._over(sentences)
-        return list(self._tag_all(family, sentences, packed, decoder, count, posteriors))
-
-    def _over(self, sentences: Sequence[Sequence[str]]) -> tuple[TagFamily, Ints]:
-        """What weighs the tag sequences of these sentences, and the sentences as it wants them."""
-        if isinstance(self.latent, TagForms):
-            ends = np.cumsum([0, *map(len, sentences)]).tolist()
-            packed = [pack(range(first, last)) for first, last in pairwise(ends)]
-            return self.latent.over_words(sentences), np.concatenate(packed)
-        return self.hmm if self.latent is None else self.latent, self._by_lexicon(sentences)
-
-    def _by_lexicon(self, sentences: Sequence[Sequence[str]]) -> Ints:
-        """The sentences with the lexicon's terminals."""
-        return np.concatenate([pack(self.grammar.lexicon.terminals(words)) for words in sentences])
+        return list(self._tag_all(self.family, [words_of(words) for words in sentences], decoder, count, posteriors))
 
     def _tag_all(
-        self, family: TagFamily, sentences: Sequence[Sequence[str]], packed: Ints, decoder: str, count: int,
-        posteriors: bool,
-    ) -> Iterator[Tagging]:  # fmt: skip
-        """The tags by a family. Where its numbers fail, which learned ones do not, the HMM answers."""
+        self, chains: Chains, sentences: Sequence[Sequence[str]], decoder: str, count: int, posteriors: bool
+    ) -> Iterator[Tagging]:
+        """The tags by a family; falls back to the treebank's own where log Z is not finite."""
         labels = self.grammar.tags
+        family, packed = chains.over(self.grammar, sentences)
         best = decode_tags(family, packed, decoder, count)
         numbers, confidence = best.packed.tolist(), best.confidence.tolist()
         scores, log_probs = best.score.tolist(), best.log_prob.tolist()
@@ -411,13 +392,13 @@ class Tagger:
                     sequences.append(TagSequence(tags, confidence[word : word + n], score[rank], log_prob[rank]))
                 at, word = at + 1 + 2 * n, word + n
             share = next(shares, [])
-            if family is not self.hmm and not (math.isfinite(log_z) and sequences):
-                again = self._by_lexicon([words])
-                yield from self._tag_all(self.hmm, [words], again, decoder, count, posteriors)
+            if chains is not self.treebank and not (math.isfinite(log_z) and sequences):
+                for tagging in self._tag_all(self.treebank, [words], decoder, count, posteriors):
+                    yield replace(tagging, fallback=self.treebank.name)
             else:
                 yield Tagging(list(words), sequences, log_z if family.is_probability else None, share)
 
-    def _shares(self, family: TagFamily, packed: Ints, share: Floats) -> Iterator[list[dict[str, float]]]:
+    def _shares(self, family: ChainFamily, packed: Ints, share: Floats) -> Iterator[list[dict[str, float]]]:
         """For each of packed sentences the posteriors of the tags of its words."""
         labels, ptr, tags = self.grammar.tags, family.table.ptr, family.table.tag
         at, entry = 0, 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -11,69 +11,38 @@ import numpy as np
 from lveg._version import __version__
 from lveg.container import FORMAT, digest_of, pack, read_whole, unpack, write_whole
 from lveg.errors import GrammarError, ModelError
-from lveg.families.gm import Gm, columns_of
-from lveg.families.lvg import Lvg, Refined, shape_of
-from lveg.families.multi_scale import MultiScale
-from lveg.families.split_lvg import SplitLvg
-from lveg.families.tag_forms import TagForms, of_steps
-from lveg.families.tag_gm import TagGm
-from lveg.families.tag_lvg import TagLvg
-from lveg.families.tags import TagFamily, tag_table
+from lveg.families.chain import Chains
+from lveg.families.family import check_arrays
+from lveg.families.forest import Judge
+from lveg.families.registry import kinds
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.forms import Forms
 from lveg.grammar.grammar import NONE, Floats, Grammar
 from lveg.grammar.lexicon import Lexicon
 from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
 from lveg.grammar.unknown import SCHEMES, UNKNOWN
-from lveg.model import P_MIN, Model, Parser, ProductParser, Tagger
+from lveg.model import Model, Parser, Tagger
 from lveg.trees import Cleaning
 
-_GM = "gm."
-_TENSORS = {
+_ARRAYS = {
     "rule_lhs": (np.int32, 1),
     "rule_left": (np.int32, 1),
     "rule_right": (np.int32, 1),
     "count": (np.float64, 1),
     "weight": (np.float64, 1),
 }
-_GM_TENSORS = {
-    "ptr": (np.int32, 1),
-    "log_weight": (np.float64, 1),
-    "mean": (np.float64, 2),
-    "log_std": (np.float64, 2),
-}
-"""Type and number of axes of each array; those of a Gaussian mixture grammar have the prefix `gm.`."""
+"""Type and number of axes of the arrays that every model has; those of its family have a prefix."""
 
-_LVG = "lvg."
-_LVG_TENSORS = {"subtypes": (np.int32, 1), "weight": (np.float64, 1)}
-_SPLIT_TENSORS = _LVG_TENSORS | {"groups": (np.int32, 2), "usage": (np.float64, 1)}
-_SCALE_TENSORS = {"subtypes": (np.int32, 1), "production": (np.int32, 1), "log_weight": (np.float64, 1)}
-"""Those of a grammar with discrete subtypes, of one that was split and merged, and of a multi-scale one: `lvg.`."""
-
-_TAGGERS = ("forms", "hmm", "lvg", "gm")
-_LATENT, _FORMS = "latent", "forms"
-_LATENT_TENSORS = {_LATENT: (np.float64, 1)}
-"""The parameters of a tagger with latent subtypes, in one vector."""
-_FORMS_TENSORS = _LATENT_TENSORS | {_FORMS: (np.int8, 2)}
-"""The same of one that sees the forms of words, whose weights are a byte each."""
-
-
-class _Latent(msgspec.Struct, forbid_unknown_fields=True):
-    """The shape of a tagger's latent family: subtypes for lvg, the others for gm."""
-
-    subtypes: int = 0
-    components: int = 0
-    dim: int = 0
-    covariance: str = ""
+_FAMILY = "family."
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
-    """Everything in a model file that is not an array."""
+    """Everything in a model file that is not an array; `facts` are the family's own."""
 
     format: int
     version: str
-    kind: str
+    task: str
     family: str
+    facts: dict[str, Any]
     symbols: list[Symbol]
     n_nonterminals: int
     n_binary: int
@@ -88,14 +57,10 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     cleaning: Cleaning | None = None
     binarisation: Binarisation | None = None
     column: str | None = None
-    latent: _Latent | None = None
-    forms: list[str] = []
 
 
 def save_model(model: Model, path: str) -> None:
     """Write the model to a temporary file beside `path`, sync it and rename it: the file is whole or not there."""
-    if isinstance(model, ProductParser):
-        raise ModelError(f"{path}: parsers that decide together are saved one by one")
     write_whole(path, pack(*_encode(model)))
 
 
@@ -110,8 +75,9 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
     header = _Header(
         format=FORMAT,
         version=__version__,
-        kind=model.kind,
-        family=model.family_name,
+        task=model.task,
+        family=model.family.name,
+        facts=model.family.facts(),
         symbols=list(grammar.symbols),
         n_nonterminals=grammar.n_nonterminals,
         n_binary=grammar.n_binary,
@@ -126,48 +92,11 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
         cleaning=model.cleaning if isinstance(model, Parser) else None,
         binarisation=model.binarisation if isinstance(model, Parser) else None,
         column=model.column if isinstance(model, Tagger) else None,
-        latent=_latent_shape(model.latent) if isinstance(model, Tagger) else None,
-        forms=list(_forms_of(model)),
     )
-    tensors: dict[str, Any] = {
-        "rule_lhs": grammar.rule_lhs,
-        "rule_left": grammar.rule_left,
-        "rule_right": grammar.rule_right,
-        "count": grammar.count,
-        "weight": np.ascontiguousarray(model.weight),
-    }
-    if isinstance(model, Parser) and model.gm is not None:
-        tensors |= {_GM + name: np.ascontiguousarray(getattr(model.gm, name)) for name in _GM_TENSORS}
-    if isinstance(model, Parser) and model.lvg is not None:
-        tensors |= {_LVG + name: np.ascontiguousarray(array) for name, array in _lvg_arrays(model.lvg).items()}
-    if isinstance(model, Tagger) and isinstance(model.latent, TagForms):
-        tensors[_LATENT] = np.ascontiguousarray(model.latent.value[: model.latent.cut])
-        tensors[_FORMS] = model.latent.steps
-    elif isinstance(model, Tagger) and model.latent is not None:
-        tensors[_LATENT] = np.ascontiguousarray(model.latent.value)
-    return msgspec.json.encode(header, order="deterministic").decode(), tensors
-
-
-def _lvg_arrays(lvg: Lvg | SplitLvg | MultiScale) -> dict[str, Any]:
-    """The arrays of a grammar with discrete subtypes, by name."""
-    if isinstance(lvg, MultiScale):
-        return {"subtypes": lvg.shape.subtypes, "production": lvg.production, "log_weight": lvg.log_weight}
-    if isinstance(lvg, SplitLvg):
-        return _lvg_arrays(lvg.finest) | {"groups": lvg.groups, "usage": lvg.usage}
-    return {"subtypes": lvg.shape.subtypes, "weight": lvg.weight}
-
-
-def _forms_of(model: Model) -> tuple[str, ...]:
-    latent = model.latent if isinstance(model, Tagger) else None
-    return latent.forms.names if isinstance(latent, TagForms) else ()
-
-
-def _latent_shape(family: TagFamily | TagForms | None) -> _Latent | None:
-    if isinstance(family, TagLvg | TagForms):
-        return _Latent(subtypes=family.subtypes)
-    if isinstance(family, TagGm):
-        return _Latent(components=family.components, dim=family.dim, covariance=family.covariance)
-    return None
+    arrays = {name: getattr(grammar, name) for name in _ARRAYS if name != "weight"} | {"weight": model.weight}
+    arrays |= {_FAMILY + name: array for name, array in model.family.arrays().items()}
+    text = msgspec.json.encode(header, order="deterministic").decode()
+    return text, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
 def load_model(path: str) -> Model:
@@ -180,110 +109,52 @@ def load_model(path: str) -> Model:
 
 
 def _decode(data: bytes) -> Model:
-    text, tensors = unpack(data)
-    form = {name: (array.dtype.type, array.ndim) for name, array in tensors.items()}
-    of_parser = ((_GM, _GM_TENSORS), (_LVG, _LVG_TENSORS), (_LVG, _SPLIT_TENSORS), (_LVG, _SCALE_TENSORS))
-    finer: list[dict[str, Any]] = [{}, _LATENT_TENSORS, _FORMS_TENSORS]
-    finer += [{prefix + name: kind for name, kind in kinds.items()} for prefix, kinds in of_parser]
-    if form not in [_TENSORS | kinds for kinds in finer]:
-        raise ModelError("is damaged: its arrays are not those of a model")
+    text, arrays = unpack(data)
     try:
         header = msgspec.json.decode(text, type=_Header)
-        return _model(header, tensors)
-    except (msgspec.MsgspecError, GrammarError, RecursionError) as error:
+        return _model(header, arrays)
+    except (msgspec.MsgspecError, GrammarError, RecursionError, OverflowError) as error:
         raise ModelError(f"is damaged: {error}") from None
 
 
-def _model(header: _Header, tensors: dict[str, Any]) -> Model:
-    weight = tensors["weight"]
+def _model(header: _Header, arrays: dict[str, Any]) -> Model:
+    own = {name: array for name, array in arrays.items() if not name.startswith(_FAMILY)}
+    check_arrays(own, _ARRAYS)
+    weight = arrays["weight"]
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise ModelError("is damaged: a rule weight is not a number")
     grammar = Grammar(
         symbols=tuple(header.symbols),
         n_nonterminals=header.n_nonterminals,
-        rule_lhs=tensors["rule_lhs"],
-        rule_left=tensors["rule_left"],
-        rule_right=tensors["rule_right"],
+        rule_lhs=arrays["rule_lhs"],
+        rule_left=arrays["rule_left"],
+        rule_right=arrays["rule_right"],
         n_binary=header.n_binary,
         n_unary=header.n_unary,
         n_root=header.n_root,
         paths=tuple(tuple(path) for path in header.paths),
-        count=tensors["count"],
+        count=arrays["count"],
         lexicon=Lexicon(header.scheme, tuple(header.words), tuple(header.classes)),
         fingerprint=header.fingerprint,
     )
     if weight.shape != (grammar.n_rules,):
-        raise ModelError("is damaged: there is not one weight a rule")
+        raise ModelError("is damaged: there is not one weight per rule")
     _check_lexicon(grammar)
     _check_rules(grammar)
-    made = (header.kind, header.family)
-    if header.kind == "parser" and (header.latent is not None or header.forms or _LATENT in tensors):
-        raise ModelError("is damaged: a parser has the parts of a tagger")
-    if header.kind == "tagger" and (_GM + "ptr" in tensors or _LVG + "subtypes" in tensors):
-        raise ModelError("is damaged: a tagger has the parts of a parser")
-    if made in [("parser", name) for name in P_MIN] and header.cleaning and header.binarisation:
-        _check_pattern(header.cleaning.empty_elements)
-        gm = _gm(grammar, tensors) if header.family == "gm" else None
-        lvg = _lvg(grammar, tensors) if header.family in ("lvg", "split-merge", "multi-scale") else None
-        parser = Parser(grammar, weight, header.cleaning, header.binarisation, header.info, gm, lvg)
-        extra = {name.partition(".")[0] for name in tensors if "." in name}
-        if parser.family_name != header.family or extra - {"gm" if gm else "", "lvg" if lvg else ""}:
-            raise ModelError(f"is damaged: its arrays are not those of a {header.family} parser")
-        return parser
-    if header.kind == "tagger" and header.family in _TAGGERS and header.column in ("upos", "xpos"):
+    kind = kinds(header.task).get(header.family) if header.task in ("parser", "tagger") else None
+    if kind is None:
+        raise ModelError(f"holds a {header.task} of model {header.family}, which is not installed here")
+    if header.task == "tagger":
         _check_tag_grammar(grammar)
         _check_probabilities(grammar, weight)
-        return Tagger(grammar, weight, header.column, header.info, _latent(grammar, header, tensors))
-    raise ModelError(f"holds a {header.family} {header.kind}, which this version does not know")
-
-
-def _gm(grammar: Grammar, tensors: dict[str, Any]) -> Gm:
-    if _GM + "ptr" not in tensors:
-        raise ModelError("is damaged: it lacks the arrays of a Gaussian mixture grammar")
-    arrays = {name: tensors[_GM + name] for name in _GM_TENSORS}
-    ptr = arrays["ptr"]
-    if ptr.shape != (grammar.n_rules + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
-        raise ModelError("is damaged: there are no components for each rule")
-    *first, columns = columns_of(grammar, ptr)
-    if arrays["mean"].shape[1] != columns:
-        raise ModelError("is damaged: it does not have one mean a Gaussian")
-    return Gm(first=np.array(first), **arrays)
-
-
-def _lvg(grammar: Grammar, tensors: dict[str, Any]) -> Lvg | SplitLvg | MultiScale:
-    """The grammar with discrete subtypes; it checks its own numbers."""
-    if _LVG + "subtypes" not in tensors:
-        raise ModelError("is damaged: it lacks the arrays of a grammar with subtypes")
-    shape = shape_of(grammar, tensors[_LVG + "subtypes"])
-    if _LVG + "production" in tensors:
-        return MultiScale(shape, tensors[_LVG + "production"], tensors[_LVG + "log_weight"])
-    lvg = Lvg(shape, tensors[_LVG + "weight"])
-    if _LVG + "groups" not in tensors:
-        return lvg
-    split = SplitLvg(lvg, tensors[_LVG + "groups"], tensors[_LVG + "usage"])
-    if not all(np.isfinite(array).all() for array in split.levels):
-        raise ModelError("is damaged: its weights have no coarser ones")
-    return split
-
-
-def _latent(grammar: Grammar, header: _Header, tensors: dict[str, Any]) -> TagFamily | TagForms | None:
-    """The latent family of a tagger; it checks its own numbers."""
-    shape, value, steps = header.latent, tensors.get(_LATENT), tensors.get(_FORMS)
-    is_forms = header.family == "forms"
-    if is_forms != (steps is not None) or (header.forms and not is_forms):
-        raise ModelError(f"is damaged: a tagger of model {header.family} does not go with its forms of words")
-    if header.family == "hmm" and shape is None and value is None:
-        return None
-    if header.family == "hmm" or shape is None or value is None:
-        raise ModelError(f"is damaged: its parts are not those of a tagger of model {header.family}")
-    table, tags, n_emissions = tag_table(grammar), len(grammar.tags), grammar.n_rules - grammar.lexical_start
-    if is_forms and shape == _Latent(subtypes=shape.subtypes):
-        return of_steps(tags, shape.subtypes, Forms(tuple(header.forms)), value, steps)
-    if header.family == "lvg" and shape == _Latent(subtypes=shape.subtypes):
-        return TagLvg(table, tags, n_emissions, shape.subtypes, value)
-    if header.family == "gm" and shape.subtypes == 0:
-        return TagGm(table, tags, n_emissions, shape.components, shape.dim, shape.covariance, value)
-    raise ModelError(f"is damaged: its latent shape is not that of a tagger of model {header.family}")
+    learned = {name.removeprefix(_FAMILY): array for name, array in arrays.items() if name not in own}
+    family = kind.load_family().restore(grammar, weight, learned, header.facts)
+    if header.task == "parser" and header.cleaning and header.binarisation and header.column is None:
+        _check_pattern(header.cleaning.empty_elements)
+        return Parser(grammar, weight, header.cleaning, header.binarisation, header.info, cast(Judge, family))
+    if header.task == "tagger" and header.column in ("upos", "xpos") and not (header.cleaning or header.binarisation):
+        return Tagger(grammar, weight, header.column, header.info, cast(Chains, family))
+    raise ModelError(f"is damaged: it lacks what a {header.task} has, or has more")
 
 
 def _check_lexicon(grammar: Grammar) -> None:
@@ -344,34 +215,18 @@ def _check_pattern(pattern: str) -> None:
         raise ModelError(f"is damaged: {pattern[:60]!r} is not a regular expression") from None
 
 
-def _describe_latent(model: Model) -> dict[str, Any]:
-    """The shape of a latent family, and how many parameters it has."""
-    if isinstance(model, Parser):
-        if model.gm is not None:
-            return {"components": len(model.gm.log_weight)}
-        lvg = model.lvg.finest if isinstance(model.lvg, Refined) else model.lvg
-        size = len(model.lvg.log_weight) if isinstance(model.lvg, MultiScale) else lvg.shape.size if lvg else 0
-        return {} if lvg is None else {"subtypes": lvg.shape.n_subtypes, "parameters": size}
-    family = model.latent
-    shape = _latent_shape(family)
-    if family is None or shape is None:
-        return {}
-    told = {name: value for name, value in msgspec.structs.asdict(shape).items() if value}
-    return {**told, "parameters": len(family.value)}
-
-
 def describe_model(model: Model) -> dict[str, Any]:
     """What there is to know of a model without using it."""
     grammar = model.grammar
     return {
-        "kind": model.kind,
-        "model": model.family_name,
+        "task": model.task,
+        "model": model.family.name,
         "tags": len(grammar.tags),
         "nonterminals": grammar.n_nonterminals,
         "binary_rules": grammar.n_binary,
         "unary_rules": grammar.n_unary,
         "lexical_rules": grammar.n_rules - grammar.lexical_start,
-        **_describe_latent(model),
+        **model.family.describe(),
         "known_words": len(grammar.lexicon.words),
         "unknown_scheme": grammar.lexicon.scheme,
         "unknown_classes": len(grammar.lexicon.classes),

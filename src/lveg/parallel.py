@@ -17,19 +17,25 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def ordered_map(
-    function: Callable[[Item], Result], items: Iterable[Item], threads: int, ahead: int = 16
-) -> Iterator[Result]:
-    """function(item) for each item, in order, with at most `ahead` items a thread begun and not yet taken.
+class Threads:
+    """Workers that are threads of this process; kernels hold no GIL, so they run at once.
 
-    Kernels hold no GIL, so threads run at once. They never run in the caller's thread: an interrupt there ends the
-    program cleanly. Where reading an item fails, the results of those before it come first, then the error.
+    They never run in the caller's thread: an interrupt there ends the program cleanly.
     """
-    limit = ahead * threads if threads > 1 else 1
-    waiting: deque[Future[Result]] = deque()
-    trouble: Exception | None = None
-    source = iter(items)
-    with ThreadPoolExecutor(max(threads, 1)) as pool:
+
+    def __init__(self, count: int) -> None:
+        self.count = max(count, 1)
+        self._pool = ThreadPoolExecutor(self.count)
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item], ahead: int = 16) -> Iterator[Result]:
+        """function(item) for each item, in order, with at most `ahead` items per thread begun and not yet taken.
+
+        If reading an item fails, the results of those before it come first, then the error.
+        """
+        limit = ahead * self.count if self.count > 1 else 1
+        waiting: deque[Future[Result]] = deque()
+        trouble: Exception | None = None
+        source = iter(items)
         try:
             while True:
                 try:
@@ -39,7 +45,7 @@ def ordered_map(
                 except Exception as error:
                     trouble = error
                     break
-                waiting.append(pool.submit(function, item))
+                waiting.append(self._pool.submit(function, item))
                 while waiting and (len(waiting) >= limit or waiting[0].done()):
                     yield waiting.popleft().result()
             while waiting:
@@ -49,6 +55,13 @@ def ordered_map(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def ordered_map(
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int, ahead: int = 16
+) -> Iterator[Result]:
+    """function(item) for each item, in order, by threads; see `Threads`."""
+    return Threads(threads).map(function, items, ahead)
 
 
 def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -17,7 +17,6 @@ import numpy as np
 from lveg.chart.ahead import tag_surroundings
 from lveg.chart.layout import chart_rules
 from lveg.errors import GrammarError
-from lveg.families.pcfg import Pcfg
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints, derivation_rules, tree_forest, union
 from lveg.forest.forest import Forest, build_forest
 from lveg.grammar.binarise import Binarisation, binarise
@@ -56,7 +55,7 @@ def _room(size: int) -> Floats:
 
 @dataclass(frozen=True)
 class Parses:
-    """A forest, the grammar and coarse weights it refers to, and how it was obtained.
+    """A forest, the grammar and its coarse weights it refers to, and how it was obtained.
 
     fallback: None for the ordinary way; `wide`, `unpruned` or `glue` where that had no answer; `flat` and
     no forest where the sentence is too long for a chart; `free` where none of the trees that it should keep to
@@ -66,7 +65,7 @@ class Parses:
 
     forest: Forest | None
     grammar: Grammar
-    coarse: Pcfg
+    weight: Floats
     fallback: str | None
     log_z: float | None
 
@@ -138,7 +137,7 @@ class CoarseParser:
             return None
         items = np.unique(np.concatenate(found, axis=1), axis=1)
         forest = build_forest(self.grammar, len(trees[0].words()), items)
-        return Parses(forest, self.grammar, Pcfg(self.weight), None, None)
+        return Parses(forest, self.grammar, self.weight, None, None)
 
     def parses(
         self,
@@ -149,22 +148,21 @@ class CoarseParser:
         max_words: int = MAX_WORDS,
     ) -> Parses:
         """The forest of a sentence of at least one word, never without an answer."""
-        coarse = Pcfg(self.weight)
         if len(words) > max_words or self.chart_bytes(len(words)) > MAX_BYTES:
-            return Parses(None, self.grammar, coarse, "flat", None)
+            return Parses(None, self.grammar, self.weight, "flat", None)
         p_edge = p_node if p_edge is None else p_edge
         for fallback, factor in ((None, 1.0), ("wide", _WIDER), ("unpruned", 0.0)):
             log_z, forest = self.prune(words, p_node * factor, p_edge * factor, constraints)
             if not forest.is_empty:
-                return Parses(forest, self.grammar, coarse, fallback, log_z if self.is_exact else None)
+                return Parses(forest, self.grammar, self.weight, fallback, log_z if self.is_exact else None)
             if log_z == -np.inf:
                 break
         relaxed = self.relaxed(words)
         for factor in (1.0, _WIDER):
             _, forest = relaxed.prune(words, p_node * factor, p_edge * factor, constraints)
             if not forest.is_empty:
-                return Parses(forest, relaxed.grammar, Pcfg(relaxed.weight), "glue", None)
-        return Parses(None, self.grammar, coarse, "flat", None)
+                return Parses(forest, relaxed.grammar, relaxed.weight, "glue", None)
+        return Parses(None, self.grammar, self.weight, "flat", None)
 
 
 def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[Grammar, Floats]:

@@ -8,22 +8,19 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Sequence
 
 import typer
 
 from lveg._version import __version__
-from lveg.cli import demo, evaluate, info, parse, sample, tag, train
+from lveg.cli import combine, demo, evaluate, info, parse, sample, tag, train
 from lveg.errors import LvegError
 
-app = typer.Typer(
-    name="lveg",
-    help="Train taggers and parsers on your own treebank, use them, and score them.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+_HELP = """Train taggers and parsers on your own treebank, use them, and score them.
+
+Exit status: 0 if all went well; 2 for an error that you can act on, told in one
+line; 130 after Ctrl-C; 1, with a traceback, for a defect of lveg.
+"""
 
 
 def _show_version(asked: bool) -> None:
@@ -32,22 +29,39 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Train taggers and parsers on your own treebank, use them, and score them."""
+    """Options of `lveg` itself."""
 
 
-app.add_typer(train.app, name="train")
-for _verb in (parse.parse, tag.tag, evaluate.evaluate, info.info, sample.sample, demo.demo):
-    app.command()(_verb)
+def make_app(arguments: Sequence[str]) -> typer.Typer:
+    """The command line; the options of training are those of the models that the arguments name."""
+    app = typer.Typer(
+        name="lveg",
+        help=_HELP,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(help=_HELP)(_root)
+    app.add_typer(train.make_app(arguments[1:] if arguments[:1] == ["train"] else []), name="train")
+    for verb in (parse.parse, tag.tag, evaluate.evaluate, info.info, combine.combine, sample.sample, demo.demo):
+        app.command()(verb)
+    return app
+
+
+def _arguments() -> list[str]:
+    """What was typed, also where a shell asks for completions of it."""
+    typed = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS")
+    return sys.argv[1:] if typed is None else typed.split()[1:]
 
 
 def main() -> None:
     """Run the command line; our own errors become one line on stderr and exit status 2."""
     try:
-        app(prog_name="lveg")
+        make_app(_arguments())(prog_name="lveg")
     except LvegError as error:
         print(f"lveg: {error}", file=sys.stderr)
         sys.exit(2)

@@ -21,24 +21,21 @@ def demo() -> None:
 
     from lveg.cli.console import console_report
     from lveg.drawing import draw_text
-    from lveg.learning.descent import Descent
-    from lveg.learning.gm import GmOptions
-    from lveg.learning.train import ParserOptions, train_parser, train_tagger
     from lveg.model_io import load_model, save_model
     from lveg.parallel import default_threads
+    from lveg.training import Setting, train_parser, train_tagger
     from lveg.treebank.synthetic import ENGLISH
 
     data = ENGLISH.parent
-    threads = default_threads()
     with tempfile.TemporaryDirectory() as folder, console_report() as report:
+        setting = Setting(default_threads(), report)
         train, dev_trees = [str(data / "demo-train.mrg")], [str(data / "demo-dev.mrg")]
         typer.echo("1. The grammar of 1,750 trees (lveg train parser demo-train.mrg --dev demo-dev.mrg ...)")
-        plain = train_parser(train, dev_trees, threads=threads, report=report)
+        plain = train_parser(train, dev_trees, setting=setting)
         typer.echo(f"   labelled F1 {plain.info['dev']['f1']:.2f}\n")
 
         typer.echo("   The same with latent subtypes (... --model gm --epochs 8)")
-        options = ParserOptions(model="gm", gm=GmOptions(descent=Descent(epochs=8)))
-        parser = train_parser(train, dev_trees, options, threads=threads, report=report)
+        parser = train_parser(train, dev_trees, "gm", setting, epochs=8)
         path = os.path.join(folder, "demo-parser.lveg")
         save_model(parser, path)
         parser = load_model(path)  # type: ignore[assignment]
@@ -46,9 +43,7 @@ def demo() -> None:
         typer.echo(f"   labelled F1 {dev['f1']:.2f}, exact match {dev['exact_match']:.2f}, model {_size(path)}\n")
 
         typer.echo("2. A tagger from the same sentences (lveg train tagger demo-train.conllu ...)")
-        tagger = train_tagger(
-            [str(data / "demo-train.conllu")], [str(data / "demo-dev.conllu")], threads=threads, report=report
-        )
+        tagger = train_tagger([str(data / "demo-train.conllu")], [str(data / "demo-dev.conllu")], setting=setting)
         path = os.path.join(folder, "demo-tagger.lveg")
         save_model(tagger, path)
         dev = tagger.info["dev"]

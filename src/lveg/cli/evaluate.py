@@ -141,9 +141,9 @@ def _evaluate_brackets(
     from lveg.evaluation.models import score_parser
     from lveg.evaluation.params import COLLINS, read_params
     from lveg.evaluation.signature import signature
-    from lveg.learning.train import trees_fingerprint
-    from lveg.model import Parser, ProductParser
+    from lveg.model import Parser
     from lveg.model_io import model_fingerprint
+    from lveg.training import trees_fingerprint
 
     params = read_params(str(params_path)) if params_path else COLLINS
     parses: list[Parse] = []
@@ -161,8 +161,7 @@ def _evaluate_brackets(
             )
         scores = result.sentences
         parses = result.parses
-        members = model.members if isinstance(model, ProductParser) else (model,)
-        settings |= {"model": "*".join(map(model_fingerprint, members)), "decoder": decoder or "max-rule"}
+        settings |= {"model": model_fingerprint(model), "decoder": decoder or "max-rule"}
     else:
         gold = _trees(gold_path, cleaning, allow_empty=True)
         scores = _pair_scores(gold, gold_path, system_path, cleaning, params)
@@ -304,9 +303,9 @@ def _evaluate_tags(
     from lveg.evaluation.models import score_tagger
     from lveg.evaluation.signature import signature
     from lveg.grammar.grammar import fingerprint
-    from lveg.learning.train import read_tagged
     from lveg.model import Tagger
     from lveg.model_io import model_fingerprint
+    from lveg.training import read_tagged
 
     settings: dict[str, Any] = {"column": column}
     known = {word for path in train for s in read_tagged([str(path)], column) for word, _ in s} if train else None
@@ -356,7 +355,7 @@ def _evaluate_tags(
 
 def _tagged(path: Path, column: str) -> list[list[tuple[str, str]]]:
     from lveg.errors import UsageError
-    from lveg.learning.train import read_tagged
+    from lveg.training import read_tagged
 
     tagged = read_tagged([str(path)], column)
     if not tagged:
@@ -367,7 +366,7 @@ def _tagged(path: Path, column: str) -> list[list[tuple[str, str]]]:
 def _system_tags(gold: list[list[tuple[str, str]]], path: Path | None, column: str) -> list[list[str]]:
     """The system's tags, after checking that its words are the gold ones."""
     from lveg.errors import UsageError
-    from lveg.learning.train import read_tagged
+    from lveg.training import read_tagged
 
     system = read_tagged([str(path)], column)
     if len(system) != len(gold):

@@ -12,13 +12,23 @@ from lveg.cli.options import ModelFile
 def info(
     model: ModelFile,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
+    config: Annotated[
+        bool, typer.Option("--config", help="The config file that, with the same data, trains the same model again.")
+    ] = False,
 ) -> None:
     """Tell what a model is: its size, how it was trained, and its scores on development data."""
     import msgspec
 
+    from lveg.errors import UsageError
     from lveg.model_io import describe_model, load_model
+    from lveg.options import to_toml
 
     facts = describe_model(load_model(str(model)))
+    if config:
+        if "config" not in facts:
+            raise UsageError(f"{model}: was not trained, but combined from models that were; ask for theirs")
+        typer.echo(to_toml(facts["config"]), nl=False)
+        return
     if as_json:
         typer.echo(msgspec.json.encode(facts).decode())
         return

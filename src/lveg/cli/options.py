@@ -109,7 +109,7 @@ def thread_count(threads: int | None, input: Path | None = None) -> int:
 def load_parser(path: Path, others: list[Path] | None = None) -> Parser:
     """The parser in a file, or those in several files as one."""
     from lveg.errors import ModelError
-    from lveg.model import Parser, product_of
+    from lveg.model import Parser, combine
     from lveg.model_io import load_model
 
     parsers = []
@@ -118,7 +118,7 @@ def load_parser(path: Path, others: list[Path] | None = None) -> Parser:
         if not isinstance(model, Parser):
             raise ModelError(f"{file}: is a tagger; use `lveg tag`")
         parsers.append(model)
-    return product_of(parsers)
+    return combine(parsers)
 
 
 def check_output(out: Path | None, *inputs: Path | None) -> None:

@@ -8,13 +8,13 @@ import numpy as np
 
 from lveg.decoding.marginals import Span, chain_labels, constituents, tag_posteriors
 from lveg.errors import UsageError
-from lveg.families.pcfg import Posterior
+from lveg.families.forest import Posterior
+from lveg.forest.best import best_derivations
 from lveg.forest.forest import Forest
 from lveg.grammar.binarise import Derivation, Step, debinarise
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.grammar.symbols import PHRASE
 from lveg.kernels.assemble import STAY
-from lveg.kernels.kbest import k_best, trace
 from lveg.trees import Tree
 
 DECODERS = ("max-rule", "viterbi", "mbr")
@@ -108,30 +108,6 @@ def f1_scores(
             break
         f1 = better
     return matched - f1 / 2 * proposed + tags
-
-
-def best_derivations(forest: Forest, scores: Floats, count: int = 1) -> list[tuple[float, Ints]]:
-    """(score, edges with parents first) of the best derivations, at most `count`, best first."""
-    found, _, rank_score, rank_edge, rank_left, rank_right = k_best(
-        forest.edge_ptr, forest.edge_left, forest.edge_right, scores, count
-    )
-    root = forest.n_nodes - 1
-    return [
-        (
-            float(rank_score[root * count + rank]),
-            trace(
-                forest.edge_ptr,
-                forest.edge_left,
-                forest.edge_right,
-                count,
-                rank_edge,
-                rank_left,
-                rank_right,
-                rank,
-            ),
-        )
-        for rank in range(found)
-    ]
 
 
 def derivation_of(grammar: Grammar, forest: Forest, edges: Ints) -> Derivation:

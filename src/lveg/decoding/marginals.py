@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from lveg.families.pcfg import Posterior
+from lveg.families.forest import Posterior
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar
 from lveg.grammar.symbols import PHRASE

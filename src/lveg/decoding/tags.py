@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lveg.errors import UsageError
-from lveg.families.tags import TagFamily
+from lveg.families.chain import ChainFamily
 from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.chain import Posteriors, best_sequences, best_tags, extents
 
@@ -31,7 +31,7 @@ class TagSequences:
     found: Posteriors
 
 
-def decode_tags(family: TagFamily, packed: Ints, decoder: str, count: int = 1) -> TagSequences:
+def decode_tags(family: ChainFamily, packed: Ints, decoder: str, count: int = 1) -> TagSequences:
     """The best tags of packed sentences: of highest posterior each, or of the `count` best sequences (viterbi).
 
     The best sequences are those of the Markov chain with the family's posteriors: Viterbi's for the HMM.

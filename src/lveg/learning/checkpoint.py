@@ -14,6 +14,7 @@ import numpy as np
 from lveg.container import FORMAT, pack, read_whole, unpack, write_whole
 from lveg.errors import ModelError, UsageError
 from lveg.grammar.grammar import Floats
+from lveg.report import Report
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class Checkpoint:
         """The same for a run that is told apart by these facts too."""
         return Checkpoint(self.path, self.resume, self.key | facts)
 
-    def stage(self, number: int) -> Checkpoint:
+    def stage(self, number: int, **facts: Any) -> Checkpoint:
         """The same for one of several stages of a run, in a file of its own."""
-        return Checkpoint(f"{self.path}.{number}", self.resume, self.key | {"stage": number})
+        return Checkpoint(f"{self.path}.{number}", self.resume, self.key | facts | {"stage": number})
 
     def save(self, facts: dict[str, Any], arrays: dict[str, Floats]) -> None:
         """Keep a state: JSON facts, and arrays."""
@@ -58,11 +59,23 @@ class Checkpoint:
             )
         return header["facts"], {name: array.copy() for name, array in tensors.items()}
 
+    def announce(self, report: Report) -> None:
+        """Tell if there is nothing to go on from, or if an earlier run's state is about to be discarded."""
+        found = [path for path in (self.path, *self._stages()) if os.path.exists(path)]
+        if self.resume and not found:
+            report("checkpoint", {"note": f"{self.path} is not there: starting from the beginning"})
+        elif found and not self.resume:
+            report("checkpoint", {"note": f"discarding {found[0]} of an earlier run; --resume would go on from it"})
+            self.remove()
+
     def remove(self) -> None:
         """The run has ended: nothing is left to go on with."""
-        for path in (self.path, *glob(f"{escape(self.path)}.[0-9]*")):
+        for path in (self.path, *self._stages()):
             if os.path.exists(path):
                 os.unlink(path)
+
+    def _stages(self) -> list[str]:
+        return sorted(glob(f"{escape(self.path)}.[0-9]*"))
 
     def _name(self) -> str:
         return hashlib.sha256(msgspec.json.encode(self.key, order="deterministic")).hexdigest()[:16]

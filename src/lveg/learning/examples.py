@@ -1,4 +1,4 @@
-"""Training sentences as inference wants them: packed plans, in memory or, above a limit, in a file."""
+"""Training examples as inference wants them: packed arrays, in memory or, above a limit, in a file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import IO
 import numpy as np
 
 from lveg.grammar.grammar import Ints
-from lveg.parallel import ordered_map
-from lveg.report import Report
+from lveg.learning.run import Run
 from lveg.trees import Tree
 
 
@@ -68,14 +67,12 @@ class Examples:
         return np.memmap(self._file, dtype=np.int32, mode="r", offset=place, shape=(size,))
 
 
-def collect(
-    example: Callable[[Tree], Ints], trees: Sequence[Tree], limit: int, threads: int, report: Report
-) -> Examples:  # fmt: skip
+def collect(example: Callable[[Tree], Ints], trees: Sequence[Tree], limit: int, run: Run) -> Examples:
     """The examples of trees, with `limit` bytes of them in memory."""
     examples = Examples(limit)
-    for item in ordered_map(example, trees, threads):
+    for item in run.map(example, trees):
         examples.append(item)
-        report("progress", {"what": "building forests", "done": len(examples), "total": len(trees)})
+        run.report("progress", {"what": "building forests", "done": len(examples), "total": len(trees)})
     held, spilled = (round(size / 2**20, 1) for size in (examples.held, examples.spilled))
-    report("forests", {"sentences": len(examples), "mib": held, "mib_on_disk": spilled})
+    run.report("forests", {"sentences": len(examples), "mib": held, "mib_on_disk": spilled})
     return examples

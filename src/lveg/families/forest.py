@@ -1,0 +1,112 @@
+"""What families of tree grammars share: what they say of a forest, derived from one function, `run`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lveg.families.family import Family, Stored
+from lveg.forest.forest import Forest, anchored_rules, build_forest
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.lvg import pack_forest
+
+P_MIN = 3e-5
+"""Default posterior threshold for nodes and edges of the forests that are parsed (docs/decisions/0006)."""
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What a family says of a forest: log Z and the probabilities of nodes and edges given the sentence.
+
+    edge_weight: the weight of each edge alone; empty for families whose derivations are no products of edge weights.
+    log_rule: what max-rule sums over edges, where that is not the log of `edge`. log_zs: of a product, the log Z of
+    each member.
+    """
+
+    log_z: float
+    node: Floats
+    edge: Floats
+    edge_weight: Floats
+    log_rule: Floats | None = None
+    log_zs: Floats | None = None
+
+
+class Judge(Stored):
+    """What a parser asks of the grammar that decides."""
+
+    p_min: float = P_MIN
+
+    @abstractmethod
+    def posterior(self, forest: Forest) -> Posterior:
+        """log Z, and the posteriors of nodes and edges; log Z is -inf if no derivation has any weight."""
+
+    @abstractmethod
+    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+        """Derivations drawn from the posterior, independently; edges with parents first."""
+
+    @abstractmethod
+    def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
+        """log P(derivation | sentence) of the derivations with these edges, given what `posterior` said."""
+
+    @abstractmethod
+    def log_prob(self, part: Forest, forest: Forest) -> float:
+        """The log of the share that the derivations of `part` have among those of `forest`."""
+
+
+class ForestFamily(Family, Judge):
+    """A family of tree grammars: sums over the derivations of a forest."""
+
+    @abstractmethod
+    def pack(self, forest: Forest) -> Ints:
+        """What inference reads of a forest, whatever the parameters, in one array with its length first."""
+
+    @abstractmethod
+    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+        """The log Z of each of the packed forests, one after the other in one array.
+
+        slope: sign × the derivative of each log Z in `value` is added; one sign for each forest.
+        """
+
+    def log_z(self, forest: Forest) -> float:
+        """Log of the summed weight of all derivations and subtypes, -inf if there is none."""
+        return float(self.run(self.pack(forest))[0])
+
+    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
+        """The log weight of the derivation with these edges, its subtypes summed out."""
+        return self.log_z(build_forest(grammar, forest.n_words, anchored_rules(forest, edges), may_stay=False))
+
+    def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
+        """log P(derivation | sentence) of the derivations with these edges, given what `posterior` said."""
+        return [self.log_derivation(grammar, forest, edges) - posterior.log_z for edges in chosen]
+
+    def log_prob(self, part: Forest, forest: Forest) -> float:
+        """The log of the share that the derivations of `part` have among those of `forest`."""
+        return self.log_z(part) - self.log_z(forest)
+
+    def add(self, examples: Ints, slope: Floats) -> float:
+        """Minus the log conditional likelihood of examples; adds its derivative to `slope`.
+
+        An example is two packed forests: all analyses, and those that are right.
+        """
+        signs = [1.0, -1.0] * (count_packed(examples) // 2)
+        return float(np.dot(self.run(examples, signs, slope), signs))
+
+
+def pack(forest: Forest) -> Ints:
+    """The parts of a forest that inference reads, in one array with its length first."""
+    packed: Ints = pack_forest(
+        forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right
+    )
+    return packed
+
+
+def count_packed(packed: Ints) -> int:
+    """How many packed forests there are, one after the other in an array."""
+    count, begin = 0, 0
+    while begin < len(packed):
+        begin += int(packed[begin])
+        count += 1
+    return count

@@ -1,0 +1,12 @@
+"""Gaussian mixtures over the subtype vectors of the symbols of a rule."""
+
+from lveg.families.registry import Kind
+
+KIND = Kind(
+    name="gm",
+    task="parser",
+    summary="Vectors as subtypes, and for every rule a mixture of Gaussians over them; learned by gradients.",
+    family="lveg.families.gm.family:Gm",
+    options="lveg.families.gm.options:GmOptions",
+    learning="lveg.families.gm.learning:learn",
+)

@@ -1,0 +1,217 @@
+"""The Gaussian mixture family: every rule's weight is a mixture of Gaussians over the subtypes of its symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lveg.errors import GrammarError
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts
+from lveg.families.forest import ForestFamily, Posterior, count_packed
+from lveg.families.gm.options import COVARIANCES
+from lveg.forest.forest import Forest
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.gm import Cut, run
+from lveg.kernels.gm_overlaps import Components
+from lveg.kernels.gm_plan import make_plan, view_plan
+from lveg.kernels.gm_sample import draw_many
+
+
+@dataclass(frozen=True)
+class ComponentPruning:
+    """An approximation that exact inference does not need: large mixtures lose their smallest components.
+
+    Of c > k_min components of an inside or outside score the min(k_min + floor(c ** theta), k_max) largest are kept
+    (section 3.2 of the paper); k_min = k_max is its k_hard.
+    """
+
+    k_min: int
+    k_max: int
+    theta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.k_min <= self.k_max and 0.0 <= self.theta <= 1.0):
+            raise GrammarError("component pruning needs 1 <= k_min <= k_max and theta from 0 to 1")
+
+
+Parts = tuple[Floats, Floats, Floats]
+"""Something for every parameter, in the shapes of log weights, means and log standard deviations."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gm(ForestFamily):
+    """Parameters: rule r has components [ptr[r], ptr[r + 1]).
+
+    log_weight: (C,). mean: (dim, G), one column per Gaussian; log_std: (1, G) for spherical, (dim, G) for diagonal
+    covariances. first: the columns of component c are first[0] + c for its left-hand side, first[1] + c for its left
+    child and first[2] + c for its right child, where its rule has them. pruning: None for exact inference.
+    """
+
+    ptr: Ints
+    first: Ints
+    log_weight: Floats
+    mean: Floats
+    log_std: Floats
+    pruning: ComponentPruning | None = None
+
+    name = "gm"
+
+    def __post_init__(self) -> None:
+        size, dim, columns = self.log_weight.shape[0], *self.mean.shape
+        if self.log_weight.shape != (size,) or int(self.ptr[-1]) != size:
+            raise GrammarError("there is not one weight per component")
+        if not (int(self.first[0]) == 0 and size == int(self.first[1]) <= int(self.first[2]) <= columns):
+            raise GrammarError("means do not have one column per Gaussian")
+        if self.log_std.shape not in ((1, columns), (dim, columns)):
+            raise GrammarError("standard deviations must be one per Gaussian, or one per dimension")
+        for array in (self.log_weight, self.mean, self.log_std):
+            if not np.isfinite(array).all():
+                raise GrammarError("a parameter is not a finite number")
+
+    @cached_property
+    def components(self) -> Components:
+        """The parameters as the kernels want them."""
+        return Components(self.ptr, np.exp(self.log_weight), self.mean, np.exp(2.0 * self.log_std), self.first)
+
+    @cached_property
+    def value(self) -> Floats:
+        """Log weights, means and log standard deviations."""
+        return np.concatenate([self.log_weight, self.mean.ravel(), self.log_std.ravel()])
+
+    def with_value(self, value: Floats) -> Gm:
+        """The same rules and components with other parameters, which are not copied."""
+        log_weight, mean, log_std = self.parts(value)
+        return replace(self, log_weight=log_weight, mean=mean, log_std=log_std)
+
+    def parts(self, vector: Floats) -> Parts:
+        """A vector of something for every parameter as views of log weights, means and log standard deviations."""
+        a = self.log_weight.size
+        b = a + self.mean.size
+        return vector[:a], vector[a:b].reshape(self.mean.shape), vector[b:].reshape(self.log_std.shape)
+
+    def arrays(self) -> Arrays:
+        """The parameters, and which components are whose."""
+        return {"ptr": self.ptr, "log_weight": self.log_weight, "mean": self.mean, "log_std": self.log_std}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Gm:
+        """The grammar in a model file."""
+        check_arrays(
+            arrays,
+            {"ptr": (np.int32, 1), "log_weight": (np.float64, 1), "mean": (np.float64, 2), "log_std": (np.float64, 2)},
+        )
+        check_facts(facts, {})
+        ptr = arrays["ptr"]
+        if ptr.shape != (grammar.n_rules + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
+            raise GrammarError("there are no components for each rule")
+        *first, columns = columns_of(grammar, ptr)
+        if arrays["mean"].shape[1] != columns:
+            raise GrammarError("it does not have one mean per Gaussian")
+        return cls(first=np.array(first), **arrays)
+
+    def describe(self) -> Facts:
+        """Numbers of components and dimensions."""
+        return {"components": len(self.log_weight), "dim": len(self.mean), "parameters": int(self.value.size)}
+
+    def pack(self, forest: Forest) -> Ints:
+        """The plan of a forest."""
+        return plan(forest)
+
+    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+        """The log Z of each of the plans; adds sign × its gradient to `slope`."""
+        nothing = np.empty(0)
+        into = _NO_GRADIENT if slope is None else self.parts(slope)
+        return self._run(packed, np.array(signs, dtype=float), nothing, nothing, into)
+
+    def posterior(self, forest: Forest) -> Posterior:
+        """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""
+        planned = self.pack(forest)
+        edge, node = np.zeros(int(planned[3])), np.empty(forest.n_nodes)
+        (log_z,) = self._run(planned, np.empty(0), edge, node, _NO_GRADIENT)
+        copies = _planned_edges(forest, planned)
+        edge = np.add.reduceat(edge, np.cumsum(copies) - copies)
+        return Posterior(float(log_z), node, edge, np.empty(0))
+
+    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+        """Derivations drawn from the posterior, independently; edges with parents first."""
+        planned = self.pack(forest)
+        n_edges = 2 * forest.n_nodes
+        uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
+        chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
+        draw_many(planned, self.components, uniform, chosen, sizes)
+        real = np.repeat(np.arange(forest.n_edges, dtype=np.int32), _planned_edges(forest, planned))
+        return [real[row[:size]] for row, size in zip(chosen, sizes, strict=True)]
+
+    def count_cut(self, plans: Ints) -> tuple[Floats, int, int]:
+        """(log Z of each plan, components that scores had, components that pruning cut)."""
+        tally = np.zeros(2, np.int64)
+        log_z = self._run(plans, np.empty(0), np.empty(0), np.empty(0), _NO_GRADIENT, tally)
+        return log_z, int(tally[0]), int(tally[1])
+
+    def _run(self, plans: Ints, sign: Floats, edge: Floats, node: Floats, into: Parts, tally: Any = None) -> Floats:
+        log_z = np.empty(count_packed(plans))
+        tally = np.zeros(2, np.int64) if tally is None else tally
+        cut = Cut(0, 0, 0.0, tally)
+        if self.pruning is not None:
+            cut = Cut(self.pruning.k_min, self.pruning.k_max, self.pruning.theta, tally)
+        run(plans, sign, self.components, log_z, edge, node, *into, cut)
+        return log_z
+
+
+_NO_GRADIENT = (np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
+
+
+def plan(forest: Forest) -> Ints:
+    """What inference needs to know of a forest, whatever the parameters, in one compact array."""
+    packed: Ints = make_plan(forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right)
+    return packed
+
+
+def _planned_edges(forest: Forest, planned: Ints) -> Ints:
+    """How many planned edges stand for each edge: one that stays is a copy for each entry below it."""
+    entries = np.diff(view_plan(planned, 0).node_entry)
+    counts: Ints = np.where(forest.edge_rule < 0, entries[forest.edge_left], 1)
+    return counts
+
+
+def columns_of(grammar: Grammar, ptr: Ints) -> Ints:
+    """Where the columns of left-hand sides, left and right children begin, and how many there are: (4,)."""
+    n_left, n_right = int(ptr[grammar.lexical_start]), int(ptr[grammar.n_binary])
+    return np.cumsum([0, int(ptr[-1]), n_left, n_right])
+
+
+def start(
+    grammar: Grammar,
+    weight: Floats,
+    components: int | Ints,
+    dim: int,
+    covariance: str = "spherical",
+    alpha: float | None = None,
+    spread: float = 0.05,
+    seed: int = 0,
+) -> Gm:
+    """A grammar to start learning from: weights alpha × P(rule), means uniform within ± spread, unit deviations.
+
+    components: how many Gaussians every rule has, or each. alpha None makes a rule's total weight about P(rule): an
+    overlap of two Gaussians at the start is about (4 pi)^(-dim/2).
+    """
+    if covariance not in COVARIANCES:
+        raise GrammarError(f"covariance {covariance!r} is not one of {', '.join(COVARIANCES)}")
+    counts = np.broadcast_to(components, (grammar.n_rules,))
+    heft = weight * (0.7 * (4 * np.pi) ** (dim / 2) / counts if alpha is None else alpha)
+    ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    *first, size = columns_of(grammar, ptr)
+    mean = np.random.default_rng(seed).uniform(-spread, spread, (dim, size))
+    root = grammar.kind_slice("root")
+    mean[:, ptr[root.start] : ptr[root.stop]] = 0.0
+    return Gm(
+        ptr=ptr,
+        first=np.array(first),
+        log_weight=np.repeat(np.log(np.maximum(heft, 1e-30)), counts),
+        mean=mean,
+        log_std=np.zeros((dim if covariance == "diagonal" else 1, size)),
+    )

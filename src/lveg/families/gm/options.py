@@ -1,0 +1,62 @@
+"""How a Gaussian mixture grammar is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lveg.errors import UsageError
+from lveg.learning.options import FORESTS, ForestOptions, GradientOptions
+from lveg.options import option
+
+COVARIANCES = ("spherical", "diagonal")
+
+MIXTURES, PRUNING = "Mixtures", "Component pruning (an approximation of the paper; exact inference does not need it)"
+
+
+@dataclass(frozen=True)
+class GmOptions(ForestOptions, GradientOptions):
+    """How a Gaussian mixture grammar is made; docs/decisions/0006 has the reasons for the defaults."""
+
+    components: int = option(4, "Gaussians per rule.", group=MIXTURES, least=1, most=64)
+    dim: int = option(3, "Dimensions of a subtype vector.", group=MIXTURES, least=1, most=100)
+    covariance: str = option(
+        "spherical", "One variance per Gaussian, or one per dimension.", group=MIXTURES, choices=COVARIANCES
+    )
+    by_frequency: bool = option(
+        False, "Give a rule that was seen c times 1 + log2 c components, at most --components.", group=MIXTURES
+    )
+    split: bool = option(
+        False, "Begin with one component per rule and split all of them until there are --components.", group=MIXTURES
+    )
+    sparsity: float = option(
+        0.0, "Strength of a prior that draws a rule's weight into few components; the others are removed at the end.",
+        group=MIXTURES, least=0.0,
+    )  # fmt: skip
+    spread: float = option(
+        0.5, "Means start at random within this distance of 0; in the paper, 0.05.", group=MIXTURES, least=0.0
+    )
+    alpha: float | None = option(
+        None, "Components start at this times P(rule), in the paper 8; if not given, so that rules keep their weight.",
+        group=MIXTURES, least=1e-9,
+    )  # fmt: skip
+    k_best: int = option(
+        0, "Learn from this many best trees of the treebank grammar instead of all above --p-min; 0: from all.",
+        group=FORESTS, least=0,
+    )  # fmt: skip
+    k_min: int = option(0, "Scores with more components than this are cut; needs --k-max.", group=PRUNING, least=0)
+    k_max: int = option(0, "Most components that a score keeps; 0: no pruning.", group=PRUNING, least=0)
+    theta: float = option(
+        0.35, "Of c components k-min + c^theta are kept, at most k-max.", group=PRUNING, least=0.0, most=1.0
+    )
+    k_hard: int = option(
+        0, "Cut to exactly this many components, instead of the other three; 0: not.", group=PRUNING, least=0
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.split and (self.by_frequency or self.components.bit_count() != 1):
+            raise UsageError("--split needs --components 2, 4, 8 or so on, and excludes --by-frequency")
+        if self.k_hard and (self.k_min or self.k_max):
+            raise UsageError("--k-hard excludes --k-min and --k-max")
+        if bool(self.k_min) != bool(self.k_max) or self.k_min > self.k_max:
+            raise UsageError("component pruning needs both --k-min and --k-max, the first not above the second")

@@ -1,0 +1,121 @@
+"""Expectation-maximisation for trees with subtypes: the trees are seen, the subtypes are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lveg.families.forest import count_packed, pack
+from lveg.families.lvg.family import Lvg, Shape, from_counts
+from lveg.families.lvg.options import SmoothingOptions
+from lveg.forest.builders import tree_forest
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.lvg import merge_losses
+from lveg.learning.data import TreeData
+from lveg.learning.run import Run
+
+PARTS = 8
+"""Parts of the treebank, each summed by one thread and added in order: the number of threads changes no bit."""
+
+
+@dataclass(frozen=True)
+class Uses:
+    """Expected uses of weights and of subtypes, and the log likelihood."""
+
+    rules: Floats
+    subtypes: Floats
+    log_likelihood: float
+
+
+@dataclass(frozen=True)
+class TreeEm:
+    """The trees to learn from, packed, in parts."""
+
+    grammar: Grammar
+    parts: list[Ints]
+    run: Run
+
+    def expect(self, model: Lvg) -> Uses:
+        """The expected uses by a grammar."""
+
+        def work(part: Ints) -> tuple[Floats, Floats, float]:
+            slope, usage = np.zeros(model.shape.size), np.zeros(model.shape.n_subtypes)
+            log_z = model.add_uses(part, [1.0] * count_packed(part), slope, usage)
+            return slope, usage, float(log_z.sum())
+
+        rules, subtypes, total = np.zeros(model.shape.size), np.zeros(model.shape.n_subtypes), 0.0
+        for slope, usage, log_z in self.run.map(work, self.parts):
+            rules += slope
+            subtypes += usage
+            total += log_z
+        rules *= model.weight
+        return Uses(rules, subtypes, total)
+
+    def maximise(self, shape: Shape, uses: Uses, smoothing: SmoothingOptions) -> Lvg:
+        """The grammar with the probabilities that the uses give."""
+        counts = uses.rules.copy()
+        self._keep_counts(shape, counts, smoothing.class_tokens)
+        return from_counts(shape, counts, smoothing.smooth_rules, smoothing.smooth_words)
+
+    def losses(self, model: Lvg, usage: Floats) -> Floats:
+        """Approximate loss of log likelihood if subtypes 2 i and 2 i + 1 of a symbol become one, at the first."""
+
+        def work(part: Ints) -> Floats:
+            loss = np.zeros(model.shape.n_subtypes)
+            merge_losses(part, model.weights, usage, loss)
+            return loss
+
+        total: Floats = np.sum(list(self.run.map(work, self.parts)), axis=0)
+        return total
+
+    def _keep_counts(self, shape: Shape, counts: Floats, tokens: float) -> None:
+        """Rescale to lexicon counts; keep the split among subtypes, mixed with some tokens of the word's class."""
+        start, ptr = self.grammar.lexical_start, shape.blocks.ptr
+        for first, last in self._tag_rules:
+            rows = counts[ptr[first] : ptr[last]].reshape(last - first, -1)
+            sums = rows.sum(axis=0)
+            of_tag = sums / max(sums.sum(), 1e-300)
+            back = self._class_rule[first - start : last - start]
+            share = _mixed(rows, of_tag, tokens)
+            has_class = back >= 0
+            share[has_class] = _mixed(rows[has_class], share[back[has_class] - first], tokens)
+            rows[:] = self.grammar.count[first:last, None] * share
+
+    @cached_property
+    def _tag_rules(self) -> list[tuple[int, int]]:
+        """First and last lexical rule of each tag."""
+        start, lhs = self.grammar.lexical_start, self.grammar.rule_lhs[self.grammar.lexical_start :]
+        tags = np.unique(lhs)
+        firsts = start + np.searchsorted(lhs, tags)
+        lasts = start + np.searchsorted(lhs, tags, side="right")
+        return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+    @cached_property
+    def _class_rule(self) -> Ints:
+        """For each lexical rule of a known word the one of its tag and the word's class; -1 where there is none."""
+        grammar, lexicon = self.grammar, self.grammar.lexicon
+        of_word = [lexicon.class_of(word) for word in lexicon.words]
+        found = np.full(grammar.n_rules - grammar.lexical_start, -1, np.int32)
+        lexical = grammar.kind_slice("lexical")
+        pairs = zip(grammar.rule_lhs[lexical].tolist(), grammar.rule_left[lexical].tolist(), strict=True)
+        for index, (tag, terminal) in enumerate(pairs):
+            if terminal < len(of_word):
+                rule = grammar.lexical_id(tag, of_word[terminal])
+                found[index] = -1 if rule is None else rule
+        return found
+
+
+def _mixed(rows: Floats, prior: Floats, tokens: float) -> Floats:
+    """Rows as shares that sum to one, mixed with some tokens of the prior; the prior where they are nothing."""
+    tokens = max(tokens, 1e-9)
+    shares: Floats = (rows + tokens * prior) / (rows.sum(axis=1, keepdims=True) + tokens)
+    return shares
+
+
+def tree_em(data: TreeData, run: Run) -> TreeEm:
+    """The trees to learn from, packed."""
+    packed = [pack(tree_forest(data.grammar, tree, data.scheme)) for tree in data.trees]
+    parts = [np.concatenate(packed[index::PARTS]) for index in range(min(PARTS, len(packed)))]
+    return TreeEm(data.grammar, parts, run)

@@ -1,0 +1,308 @@
+"""Latent variable grammars: every symbol has discrete subtypes, every rule a weight for each choice of them.
+
+With one subtype per symbol this is the PCFG.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from lveg.errors import GrammarError
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts
+from lveg.families.forest import ForestFamily, Posterior, count_packed, pack
+from lveg.forest.forest import Forest
+from lveg.grammar.estimate import STAY_PRIOR
+from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
+from lveg.kernels.lvg import Weights, draw_many, run
+from lveg.kernels.lvg_blocks import (
+    Blocks,
+    draw_together,
+    regroup,
+    scale_children,
+    scale_rows,
+    sum_children,
+    sum_rows,
+)
+
+Places = npt.NDArray[np.int64]
+
+MOST_SUBTYPES = 4096
+"""No symbol has more subtypes."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How many subtypes each symbol has, and so where the weights of each rule are.
+
+    lhs, left, right: the symbols of each rule, NONE for ROOT and for what is no symbol. Subtypes of all symbols are
+    numbered through: those of a symbol begin at first[symbol].
+    """
+
+    subtypes: Ints
+    lhs: Ints
+    left: Ints
+    right: Ints
+    n_binary: int
+    root_start: int
+    lexical_start: int
+
+    def __post_init__(self) -> None:
+        if (self.subtypes < 1).any() or (self.subtypes > MOST_SUBTYPES).any():
+            raise GrammarError(f"every symbol needs from 1 to {MOST_SUBTYPES} subtypes")
+
+    @cached_property
+    def first(self) -> Places:
+        """The first subtype of each symbol, and after them the number of all."""
+        return np.concatenate([[0], np.cumsum(self.subtypes, dtype=np.int64)])
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Where the weights of each rule are."""
+        slots = (self.lhs, self.left, self.right)
+        sizes = [np.where(slot >= 0, self.subtypes[slot], 1).astype(np.int64) for slot in slots]
+        places = [np.where(slot >= 0, self.first[slot], -1) for slot in slots]
+        places[0][self.lhs < 0] = self.n_subtypes
+        ptr = np.concatenate([[0], np.cumsum(sizes[0] * sizes[1] * sizes[2])])
+        return Blocks(ptr, *places, *sizes)
+
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+        return int(self.blocks.ptr[-1])
+
+    @property
+    def n_subtypes(self) -> int:
+        """The number of subtypes of all symbols."""
+        return int(self.first[-1])
+
+    @cached_property
+    def is_tag(self) -> npt.NDArray[np.bool_]:
+        """Whether each subtype is of a tag; for ROOT too, which is none."""
+        tags = np.zeros(len(self.subtypes), dtype=bool)
+        tags[self.lhs[self.lexical_start :]] = True
+        return np.append(np.repeat(tags, self.subtypes), False)
+
+    def with_subtypes(self, subtypes: Ints) -> Shape:
+        """The same rules with other numbers of subtypes."""
+        return replace(self, subtypes=np.ascontiguousarray(subtypes, np.int32))
+
+    def mean_of_symbol(self, values: Floats) -> Floats:
+        """The mean over each symbol's subtypes, given to each of them; (n_subtypes,) in and out."""
+        means: Floats = np.repeat(np.add.reduceat(values, self.first[:-1]) / self.subtypes, self.subtypes)
+        return means
+
+
+def shape_of(grammar: Grammar, subtypes: Ints) -> Shape:
+    """The shape of a grammar whose symbols have these numbers of subtypes."""
+    if subtypes.shape != (len(grammar.symbols),):
+        raise GrammarError(f"there are {len(subtypes)} numbers of subtypes for {len(grammar.symbols)} symbols")
+    is_word = np.arange(grammar.n_rules) >= grammar.lexical_start
+    return Shape(
+        np.ascontiguousarray(subtypes, np.int32),
+        grammar.rule_lhs,
+        np.where(is_word, np.int32(NONE), grammar.rule_left),
+        grammar.rule_right,
+        grammar.n_binary,
+        grammar.root_start,
+        grammar.lexical_start,
+    )
+
+
+class Subtyped(ForestFamily):
+    """A family whose derivations weigh as by a grammar with discrete subtypes, `finest`."""
+
+    @property
+    @abstractmethod
+    def finest(self) -> Lvg:
+        """The grammar that it stands for."""
+
+    def pack(self, forest: Forest) -> Ints:
+        """The parts of a forest in one array."""
+        return pack(forest)
+
+    def posterior(self, forest: Forest) -> Posterior:
+        """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""
+        finest = self.finest
+        sizes = np.where(forest.node_symbol >= 0, finest.shape.subtypes[forest.node_symbol], 1)
+        edge, share, log_z = np.zeros(forest.n_edges), np.zeros(int(sizes.sum())), np.empty(1)
+        run(pack(forest), _NOTHING, finest.weights, log_z, edge, share, _NOTHING, _NOTHING)
+        return Posterior(float(log_z[0]), np.add.reduceat(share, np.cumsum(sizes) - sizes), edge, np.empty(0))
+
+    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+        """Derivations drawn from the posterior, independently; edges with parents first."""
+        if not np.isfinite(self.log_z(forest)):
+            raise GrammarError("no derivation has any weight: there is none to draw")
+        n_edges = 2 * forest.n_nodes
+        uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
+        chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
+        draw_many(pack(forest), self.finest.weights, uniform, chosen, sizes)
+        return [row[:size].copy() for row, size in zip(chosen, sizes, strict=True)]
+
+    def describe(self) -> Facts:
+        """Numbers of subtypes and parameters."""
+        return {"subtypes": self.finest.shape.n_subtypes, "parameters": int(self.value.size)}
+
+
+@dataclass(frozen=True, eq=False)
+class Lvg(Subtyped):
+    """Rule weights in the linear domain, in blocks as `shape` tells."""
+
+    shape: Shape
+    weight: Floats
+
+    name = "lvg"
+
+    def __post_init__(self) -> None:
+        if self.weight.shape != (self.shape.size,):
+            raise GrammarError(f"there are {self.weight.size} weights where {self.shape.size} are needed")
+        if not (np.isfinite(self.weight).all() and (self.weight >= 0.0).all()):
+            raise GrammarError("a weight is not a number from 0 upwards")
+
+    @property
+    def finest(self) -> Lvg:
+        """The grammar itself."""
+        return self
+
+    @cached_property
+    def value(self) -> Floats:
+        """The log weights."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.weight)
+
+    def with_value(self, value: Floats) -> Lvg:
+        """The grammar with other log weights."""
+        return Lvg(self.shape, np.exp(value))
+
+    def arrays(self) -> Arrays:
+        """Numbers of subtypes, and weights."""
+        return {"subtypes": self.shape.subtypes, "weight": self.weight}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Lvg:
+        """The grammar in a model file."""
+        check_arrays(arrays, LVG_ARRAYS)
+        check_facts(facts, {})
+        return cls(shape_of(grammar, arrays["subtypes"]), arrays["weight"])
+
+    @cached_property
+    def weights(self) -> Weights:
+        """What the kernels want."""
+        return Weights(self.shape.subtypes, self.shape.blocks.ptr, self.weight)
+
+    @cached_property
+    def is_probability(self) -> bool:
+        """Whether the weights of all trees sum to one: what each subtype may do does."""
+        stay, step = self._stays(), self.weight.copy()
+        shape = self.shape
+        scale_children(shape.blocks, shape.n_binary, shape.root_start, step, stay)
+        sums = np.zeros(shape.n_subtypes + 1)
+        sum_rows(shape.blocks, 0, len(shape.blocks.lhs), step, sums)
+        return bool(np.allclose(sums[sums > 0.0], 1.0, rtol=0.0, atol=1e-6))
+
+    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+        """The log Z of each of the packed forests; adds sign × the expected uses of weights to `slope`."""
+        if slope is None:
+            log_z = np.empty(count_packed(packed))
+            run(packed, _NOTHING, self.weights, log_z, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
+            return log_z
+        slopes = np.zeros_like(slope)
+        log_z = self.add_uses(packed, signs, slopes)
+        slope += slopes * self.weight
+        return log_z
+
+    def add_uses(self, packed: Ints, signs: Sequence[float], into: Floats, usage: Floats | None = None) -> Floats:
+        """Add sign × the derivative of log Z of each forest in every weight, and the uses of subtypes; their log Z.
+
+        Times the weights the derivatives are expected uses, which are also the derivatives in log weights.
+        """
+        log_z = np.empty(len(signs))
+        usage = _NOTHING if usage is None else usage
+        run(packed, np.array(signs, dtype=float), self.weights, log_z, _NOTHING, _NOTHING, into, usage)
+        return log_z
+
+    def project(self, group: Ints, usage: Floats) -> Lvg:
+        """The grammar whose subtypes are groups of subtypes, each a mixture of them by how often they are used.
+
+        group: the number of each subtype's group within its symbol. What a subtype may do sums to one after it if it
+        did before  [math: projection].
+        """
+        old = self.shape
+        counts = np.maximum.reduceat(group, old.first[:-1]) + 1
+        new = old.with_subtypes(counts)
+        place = np.repeat(new.first[:-1], old.subtypes) + group
+        usage = np.maximum(usage, 1e-30)
+        share = np.append(usage / np.bincount(place, weights=usage)[place], 1.0)
+        values, weight = self.weight.copy(), np.zeros(new.size)
+        scale_children(old.blocks, old.n_binary, old.root_start, values, self._stays())
+        regroup(old.blocks, new.blocks, np.append(group, 0), share, values, weight)
+        projected = Lvg(new, weight)
+        scale_children(new.blocks, new.n_binary, new.root_start, weight, _inverse(projected._stays()))
+        return projected
+
+    def _stays(self) -> Floats:
+        """The probability that a subtype takes no unary step: what its binary rules sum to; 1 for tags."""
+        shape = self.shape
+        stay = np.zeros(shape.n_subtypes + 1)
+        sum_rows(shape.blocks, 0, shape.n_binary, self.weight, stay)
+        stay[shape.is_tag] = 1.0
+        return stay
+
+
+LVG_ARRAYS = {"subtypes": (np.int32, 1), "weight": (np.float64, 1)}
+_NOTHING = np.empty(0)
+
+
+def from_counts(shape: Shape, counts: Floats, rules: float = 0.0, words: float = 0.0) -> Lvg:
+    """The grammar with the probabilities that these counts of rules between subtypes give  [math: lvg-em].
+
+    As `pcfg_weights` for one subtype a symbol. rules, words: the share that the mean of the symbol's subtypes has in
+    each probability of a rule or word.
+    """
+    blocks, unary, root, lexical = shape.blocks, shape.n_binary, shape.root_start, shape.lexical_start
+    n_rules = len(blocks.lhs)
+    branching, with_unary, below, others = (np.zeros(shape.n_subtypes + 1) for _ in range(4))
+    sum_rows(blocks, 0, unary, counts, branching)
+    sum_rows(blocks, unary, root, counts, with_unary)
+    sum_children(blocks, unary, root, counts, below)
+    sum_rows(blocks, root, n_rules, counts, others)
+
+    prior = np.append(STAY_PRIOR / np.repeat(shape.subtypes, shape.subtypes), 0.0)
+    plain = np.where(branching > 0.0, np.maximum(branching - below, 0.0) + prior, 0.0)
+    stay = plain * _inverse(with_unary + plain)
+    step = (1.0 - stay) * _inverse(with_unary)
+    stay[shape.is_tag] = 1.0
+    stay[:-1] = (1.0 - rules) * stay[:-1] + rules * shape.mean_of_symbol(stay[:-1])
+
+    weight = counts.copy()
+    for begin, end, factor, share in (
+        (0, unary, _inverse(branching), rules),
+        (unary, root, step, rules),
+        (root, lexical, _inverse(others), 0.0),
+        (lexical, n_rules, _inverse(others), words),
+    ):
+        scale_rows(blocks, begin, end, weight, factor)
+        if share > 0.0:
+            draw_together(blocks, begin, end, weight, share)
+    scale_rows(blocks, 0, unary, weight, stay)
+    scale_children(blocks, unary, root, weight, _inverse(stay))
+    weight[weight < _LEAST] = 0.0
+    return Lvg(shape, weight)
+
+
+_LEAST = 1e-30  # smaller probabilities are none: arithmetic with numbers below 1e-308 is slow
+
+
+def _inverse(values: Floats) -> Floats:
+    """One over each value, 0 for 0."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
+
+
+def from_pcfg(grammar: Grammar, weight: Floats) -> Lvg:
+    """The treebank grammar as one with a single subtype a symbol."""
+    return Lvg(shape_of(grammar, np.ones(len(grammar.symbols), np.int32)), weight.astype(np.float64))

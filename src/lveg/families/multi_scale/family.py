@@ -1,0 +1,74 @@
+"""Multi-scale grammars: a rule tells apart only those subtypes of its symbols that matter to it (Petrov 2008).
+
+Every symbol has a binary tree of subtypes. A *production* is a rule between nodes of such trees, at any depth, and has
+one weight, which all choices of finest subtypes below it share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from lveg.errors import GrammarError
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts
+from lveg.families.lvg.family import Lvg, Shape, Subtyped, shape_of
+from lveg.grammar.grammar import Floats, Grammar, Ints
+
+MOST_LOG = 300.0
+"""No log weight is farther from 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class MultiScale(Subtyped):
+    """Log weights of productions, and the production of each choice of finest subtypes, in blocks as `shape` tells."""
+
+    shape: Shape
+    production: Ints
+    log_weight: Floats
+
+    name = "multi-scale"
+
+    def __post_init__(self) -> None:
+        if self.production.shape != (self.shape.size,) or self.log_weight.ndim != 1:
+            raise GrammarError(f"{self.production.size} choices of subtypes have a production, not {self.shape.size}")
+        if (self.production < 0).any() or (self.production >= len(self.log_weight)).any():
+            raise GrammarError("a choice of subtypes has a production that does not exist")
+        if not (np.abs(self.log_weight) <= MOST_LOG).all():
+            raise GrammarError(f"a log weight is not a number from {-MOST_LOG:g} to {MOST_LOG:g}")
+
+    @cached_property
+    def finest(self) -> Lvg:
+        """The grammar with the weight of its production for each choice of subtypes."""
+        return Lvg(self.shape, np.exp(self.log_weight)[self.production])
+
+    @property
+    def value(self) -> Floats:
+        """The log weights of productions."""
+        return self.log_weight
+
+    def with_value(self, value: Floats) -> MultiScale:
+        """The same productions with other log weights."""
+        return replace(self, log_weight=value)
+
+    def arrays(self) -> Arrays:
+        """Numbers of subtypes, productions and their log weights."""
+        return {"subtypes": self.shape.subtypes, "production": self.production, "log_weight": self.log_weight}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> MultiScale:
+        """The grammar in a model file."""
+        check_arrays(arrays, {"subtypes": (np.int32, 1), "production": (np.int32, 1), "log_weight": (np.float64, 1)})
+        check_facts(facts, {})
+        return cls(shape_of(grammar, arrays["subtypes"]), arrays["production"], arrays["log_weight"])
+
+    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+        """The log Z of each of the packed forests; adds sign × the expected uses of productions to `slope`."""
+        if slope is None:
+            return self.finest.run(packed)
+        slopes = np.zeros(self.shape.size)
+        log_z = self.finest.add_uses(packed, signs, slopes)
+        slope += np.bincount(self.production, slopes * self.finest.weight, minlength=len(slope))
+        return log_z

@@ -1,0 +1,116 @@
+"""The PCFG family: one number per node, one weight per rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lveg.errors import GrammarError
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts
+from lveg.families.forest import ForestFamily, Posterior, pack
+from lveg.forest.forest import Forest
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels import semiring
+from lveg.kernels.assemble import STAY
+from lveg.kernels.lvg import view_forest
+
+
+@dataclass(frozen=True, eq=False)
+class Pcfg(ForestFamily):
+    """Rule weights in the linear domain; a derivation weighs the product of its rules."""
+
+    weight: Floats
+
+    name = "pcfg"
+    p_min = 1e-5
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.weight).all() and (self.weight >= 0.0).all()):
+            raise GrammarError("a rule weight is not a number from 0 upwards")
+
+    @cached_property
+    def value(self) -> Floats:
+        """The log weights."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.weight)
+
+    def with_value(self, value: Floats) -> Pcfg:
+        """The grammar with other log weights."""
+        return Pcfg(np.exp(value))
+
+    def arrays(self) -> Arrays:
+        """Nothing: the rule probabilities are those of the treebank grammar, which every model file has."""
+        return {}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Pcfg:
+        """The treebank grammar."""
+        check_arrays(arrays, {})
+        check_facts(facts, {})
+        return cls(weight)
+
+    def describe(self) -> Facts:
+        """Nothing beyond the numbers of rules."""
+        return {}
+
+    def pack(self, forest: Forest) -> Ints:
+        """The parts of a forest in one array."""
+        return pack(forest)
+
+    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+        """The log Z of each of the packed forests; adds sign × the expected uses of rules to `slope`."""
+        found, begin = [], 0
+        while begin < len(packed):
+            forest = view_forest(packed, begin)
+            weight = self._edge_weights(forest.edge_rule)
+            value, scale = np.empty(len(forest.node_symbol)), np.empty(len(forest.node_symbol), np.int64)
+            links = forest.edge_ptr, forest.edge_left, forest.edge_right
+            found.append(semiring.inside(*links, weight, value, scale))
+            if slope is not None and found[-1] > -np.inf:
+                node, edge = np.zeros(len(value)), np.zeros(len(weight))
+                semiring.outside(*links, weight, value, scale, node, edge)
+                real = forest.edge_rule != STAY
+                np.add.at(slope, forest.edge_rule[real], signs[len(found) - 1] * edge[real])
+            begin += int(packed[begin])
+        return np.array(found)
+
+    def posterior(self, forest: Forest) -> Posterior:
+        """Inside and outside over the forest."""
+        weight = self._edge_weights(forest.edge_rule)
+        value, scale = np.empty(forest.n_nodes), np.empty(forest.n_nodes, np.int64)
+        node, edge = np.zeros(forest.n_nodes), np.zeros(forest.n_edges)
+        links = forest.edge_ptr, forest.edge_left, forest.edge_right
+        log_z = semiring.inside(*links, weight, value, scale)
+        if log_z > -np.inf:
+            semiring.outside(*links, weight, value, scale, node, edge)
+        return Posterior(log_z, node, edge, weight)
+
+    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+        """Derivations drawn from the posterior, independently; edges with parents first."""
+        posterior = self.posterior(forest)
+        if posterior.log_z == -np.inf:
+            raise GrammarError("no derivation has any weight: there is none to draw")
+        generator = np.random.default_rng(seed)
+        chosen = np.empty(forest.n_nodes, np.int32)
+        drawn = []
+        for _ in range(count):
+            uniform = generator.random(forest.n_nodes)
+            size = semiring.sample(
+                forest.edge_ptr, forest.edge_left, forest.edge_right, posterior.edge, uniform, chosen
+            )  # fmt: skip
+            drawn.append(chosen[:size].copy())
+        return drawn
+
+    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
+        """The log weight of the derivation with these edges."""
+        rules = forest.edge_rule[edges]
+        return float(np.log(self.weight[rules[rules != STAY]]).sum())
+
+    def _edge_weights(self, edge_rule: Ints) -> Floats:
+        """The weight of each edge; 1 for STAY."""
+        weight = self.weight[edge_rule]
+        weight[edge_rule == STAY] = 1.0
+        return weight

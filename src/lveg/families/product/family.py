@@ -1,0 +1,110 @@
+"""Several grammars at once: the product of their rule posteriors (Petrov 2010), and the mean of their probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from lveg.errors import GrammarError
+from lveg.families.family import Arrays, Facts
+from lveg.families.forest import Judge, Posterior
+from lveg.families.registry import kinds
+from lveg.forest.forest import Forest
+from lveg.grammar.grammar import Floats, Grammar, Ints
+
+_FLOOR = 1e-5  # a rule that one grammar has pruned counts as this probable by it
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Judge):
+    """Grammars over the same rules; a grammar for which a forest holds no derivation says nothing of it."""
+
+    members: tuple[Judge, ...]
+
+    name = "product"
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            raise GrammarError("a product needs at least one grammar")
+
+    @property
+    def p_min(self) -> float:  # type: ignore[override]
+        """The lowest of the members' thresholds."""
+        return min(member.p_min for member in self.members)
+
+    def arrays(self) -> Arrays:
+        """Those of the members, each behind its number."""
+        return {
+            f"{number}.{name}": array
+            for number, member in enumerate(self.members)
+            for name, array in member.arrays().items()
+        }
+
+    def facts(self) -> Facts:
+        """Names and facts of the members."""
+        return {"members": [{"name": member.name, "facts": member.facts()} for member in self.members]}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Product:
+        """The grammars in a model file."""
+        listed = facts.get("members")
+        if list(facts) != ["members"] or not isinstance(listed, list) or not listed:
+            raise GrammarError("its members are not listed")
+        members = []
+        for number, item in enumerate(listed):
+            if not isinstance(item, dict) or set(item) != {"name", "facts"} or not isinstance(item["facts"], dict):
+                raise GrammarError(f"member {number} is not a name and facts")
+            kind = kinds("parser").get(item["name"]) if isinstance(item["name"], str) else None
+            if kind is None or kind.name == cls.name:
+                raise GrammarError(f"member {number} is of an unknown family")
+            prefix = f"{number}."
+            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            members.append(cast(Judge, kind.load_family().restore(grammar, weight, own, item["facts"])))
+        if len(arrays) != sum(len(member.arrays()) for member in members):
+            raise GrammarError("it has arrays of no member")
+        return cls(tuple(members))
+
+    def describe(self) -> Facts:
+        """What the members are."""
+        return {"members": [{"model": member.name, **member.describe()} for member in self.members]}
+
+    def posterior(self, forest: Forest) -> Posterior:
+        """Means of the members' posteriors, and as `log_rule` the sum of their logs  [math: product]."""
+        all_found = [member.posterior(forest) for member in self.members]
+        found = [one for one in all_found if np.isfinite(one.log_z)]
+        if not found:
+            return Posterior(-np.inf, np.empty(0), np.empty(0), np.empty(0))
+        edges = np.stack([one.edge for one in found])
+        log_rule = np.where(edges.any(axis=0), np.log(np.maximum(edges, _FLOOR)).sum(axis=0), -np.inf)
+        node, log_zs = np.mean([one.node for one in found], axis=0), np.array([one.log_z for one in all_found])
+        return Posterior(0.0, node, edges.mean(axis=0), np.empty(0), log_rule, log_zs)
+
+    def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
+        """The log of the members' mean probability of each derivation given the sentence."""
+        assert posterior.log_zs is not None
+        logs = [
+            member.log_probs(grammar, forest, chosen, Posterior(float(log_z), *(np.empty(0),) * 3))
+            for member, log_z in zip(self.members, posterior.log_zs, strict=True)
+            if np.isfinite(log_z)
+        ]
+        return [_log_mean(column) for column in zip(*logs, strict=True)]
+
+    def log_prob(self, part: Forest, forest: Forest) -> float:
+        """The log of the mean share that the derivations of `part` have among those of `forest`."""
+        return _log_mean([member.log_prob(part, forest) for member in self.members])
+
+    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+        """Derivations drawn independently, each from a member drawn evenly; edges with parents first."""
+        chosen = np.random.default_rng(seed).integers(len(self.members), size=count)
+        drawn = [
+            iter(member.samples(forest, int((chosen == number).sum()), seed))
+            for number, member in enumerate(self.members)
+        ]
+        return [next(drawn[number]) for number in chosen]
+
+
+def _log_mean(logs: Sequence[float]) -> float:
+    return float(np.logaddexp.reduce(logs) - np.log(len(logs)))

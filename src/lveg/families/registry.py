@@ -1,0 +1,107 @@
+"""The families that there are: the folders of this package, and what other packages offer as `lveg.families`.
+
+A package adds a family by an entry point of that group which names a `Kind`. Nothing heavy is imported before a
+family is used, so that `--help` is immediate.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from lveg.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lveg.families.family import Stored
+    from lveg.options import Options
+
+ENTRY_POINTS = "lveg.families"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a family is.
+
+    name: what `--model` and model files call it. task: parser or tagger. summary: one line for `--help`. options,
+    family, learning: where its options class, its class and its function `learn(data, options, run)` are, as
+    "module:name"; no options and learning for what is not trained. is_treebank: whether its parameters are just the
+    treebank's own probabilities; each task has one such family, which prunes for the others and answers when they
+    cannot. is_default: what is trained when nothing is said.
+    """
+
+    name: str
+    task: str
+    summary: str
+    family: str
+    options: str = ""
+    learning: str = ""
+    is_treebank: bool = False
+    is_default: bool = False
+
+    def load_family(self) -> type[Stored]:
+        """Its class."""
+        found: type[Stored] = _load(self.family)
+        return found
+
+    def load_options(self) -> type[Options]:
+        """Its options class."""
+        found: type[Options] = _load(self.options)
+        return found
+
+    def load_learning(self) -> Callable[..., Any]:
+        """The function that learns it."""
+        found: Callable[..., Any] = _load(self.learning)
+        return found
+
+
+def _load(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@cache
+def kinds(task: str) -> dict[str, Kind]:
+    """All families of a task by name: the treebank's own first, then by name, then those of other packages."""
+    import lveg.families as home
+
+    found = [
+        importlib.import_module(f"{home.__name__}.{module.name}").KIND
+        for module in pkgutil.iter_modules(home.__path__)
+        if module.ispkg
+    ]
+    found.sort(key=lambda kind: (not kind.is_treebank, kind.name))
+    found += [point.load() for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)]
+    result: dict[str, Kind] = {}
+    for kind in found:
+        if kind.task == task and result.setdefault(kind.name, kind) is not kind:
+            raise UsageError(f"two packages offer a {task} family called {kind.name!r}: remove one of them")
+    return result
+
+
+def trainable(task: str) -> dict[str, Kind]:
+    """The families of a task that can be trained."""
+    return {name: kind for name, kind in kinds(task).items() if kind.learning}
+
+
+def find(task: str, name: str) -> Kind:
+    """The family of a task with this name."""
+    found = kinds(task).get(name)
+    if found is None:
+        raise UsageError(f"there is no {task} model {name!r}; there are {', '.join(trainable(task))}")
+    return found
+
+
+def default_kind(task: str) -> Kind:
+    """What is trained when nothing is said."""
+    return next(kind for kind in kinds(task).values() if kind.is_default)
+
+
+def treebank_kind(task: str) -> Kind:
+    """The family of the treebank's own probabilities."""
+    return next(kind for kind in kinds(task).values() if kind.is_treebank)

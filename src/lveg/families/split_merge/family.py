@@ -1,0 +1,120 @@
+"""A latent variable grammar with the hierarchy that its subtypes were split in, for coarse-to-fine inference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from lveg.errors import GrammarError
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts
+from lveg.families.forest import Posterior, pack
+from lveg.families.lvg.family import LVG_ARRAYS, Lvg, Subtyped, shape_of
+from lveg.forest.forest import Forest
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.lvg_levels import Levels, coarse_to_fine
+
+LEAST_KEPT = 1e-4
+"""Posterior below which an edge, or a subtype at a node, is left out at the next level (docs/decisions/0007)."""
+
+
+@dataclass(frozen=True, eq=False)
+class SplitMerge(Subtyped):
+    """The finest grammar, and for each coarser level the group of every subtype within its symbol.
+
+    groups: int32 (levels, n_subtypes), coarse levels first, each a refinement of the one before; a level where every
+    symbol has one subtype is the treebank grammar, which prunes already, and need not be there. usage: how often each
+    subtype is used, by which groups mix their members.
+    """
+
+    grammar: Lvg
+    groups: Ints
+    usage: Floats
+    least: float = LEAST_KEPT
+
+    name = "split-merge"
+
+    def __post_init__(self) -> None:
+        size, first = self.grammar.shape.n_subtypes, self.grammar.shape.first
+        if self.groups.ndim != 2 or self.groups.shape[1] != size or self.usage.shape != (size,):
+            raise GrammarError("there is not one group and one number of uses a subtype")
+        if not (np.isfinite(self.usage).all() and (self.usage >= 0.0).all()):
+            raise GrammarError("a number of uses is not a number from 0 upwards")
+        steps = np.diff(self.groups, axis=1)
+        begins = first[1:-1] - 1
+        inner = np.delete(steps, begins, axis=1)
+        if (self.groups[:, first[:-1]] != 0).any() or ((inner != 0) & (inner != 1)).any():
+            raise GrammarError("groups of subtypes are not numbered in order")
+        if (np.diff(np.delete(steps, begins, axis=1), axis=0) < 0).any():
+            raise GrammarError("a level of subtypes does not refine the one before")
+
+    @property
+    def finest(self) -> Lvg:
+        """The grammar of the last level."""
+        return self.grammar
+
+    @property
+    def value(self) -> Floats:
+        """The log weights of the finest grammar."""
+        return self.grammar.value
+
+    def with_value(self, value: Floats) -> SplitMerge:
+        """The same hierarchy with other log weights of the finest grammar."""
+        return replace(self, grammar=self.grammar.with_value(value))
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether the weights of all trees sum to one."""
+        return self.grammar.is_probability
+
+    def arrays(self) -> Arrays:
+        """Those of the finest grammar, and the hierarchy."""
+        return self.grammar.arrays() | {"groups": self.groups, "usage": self.usage}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> SplitMerge:
+        """The grammar in a model file."""
+        check_arrays(arrays, LVG_ARRAYS | {"groups": (np.int32, 2), "usage": (np.float64, 1)})
+        check_facts(facts, {})
+        finest = Lvg(shape_of(grammar, arrays["subtypes"]), arrays["weight"])
+        found = cls(finest, arrays["groups"], arrays["usage"])
+        if not all(np.isfinite(array).all() for array in found.levels):
+            raise GrammarError("its weights have no coarser ones")
+        return found
+
+    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+        """The log Z of each of the packed forests by the finest grammar; adds sign × its derivative to `slope`."""
+        return self.grammar.run(packed, signs, slope)
+
+    @cached_property
+    def levels(self) -> Levels:
+        """The grammars of all levels, as the kernel wants them."""
+        shape = self.grammar.shape
+        own = np.arange(shape.n_subtypes, dtype=np.int32) - np.repeat(shape.first[:-1], shape.subtypes)
+        groups = [*self.groups, own.astype(np.int32)]
+        grammars = [*(self.grammar.project(group, self.usage) for group in self.groups), self.grammar]
+        sizes = np.cumsum([0, *(grammar.shape.size for grammar in grammars)])
+        places = np.cumsum([0, *(grammar.shape.n_subtypes for grammar in grammars)])
+        above = [np.zeros(grammars[0].shape.n_subtypes, np.int32)]
+        for coarse, fine, grammar in zip(groups, groups[1:], grammars[1:], strict=False):
+            place = np.repeat(grammar.shape.first[:-1], shape.subtypes) + fine
+            belongs = np.zeros(grammar.shape.n_subtypes, np.int32)
+            belongs[place] = coarse
+            above.append(belongs)
+        return Levels(
+            subtypes=np.stack([grammar.shape.subtypes for grammar in grammars]),
+            ptr=np.stack([size + g.shape.blocks.ptr for size, g in zip(sizes, grammars, strict=False)]),
+            weight=np.concatenate([grammar.weight for grammar in grammars]),
+            first=np.stack([place + g.shape.first for place, g in zip(places, grammars, strict=False)]),
+            group=np.concatenate(above),
+        )
+
+    def posterior(self, forest: Forest) -> Posterior:
+        """Inside and outside over what each level leaves to the next; over the whole forest where that is nothing."""
+        edge, node = np.zeros(forest.n_edges), np.zeros(forest.n_nodes)
+        log_z = coarse_to_fine(pack(forest), self.levels, self.least, edge, node)
+        if log_z == -np.inf:
+            return super().posterior(forest)
+        return Posterior(log_z, node, edge, np.empty(0))

@@ -1,0 +1,151 @@
+"""Split and merge: subtypes learned where they help (Petrov, Barrett, Thibaux and Klein 2006)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lveg.families.family import Facts
+from lveg.families.lvg.em import TreeEm, tree_em
+from lveg.families.lvg.family import Lvg, from_pcfg
+from lveg.families.split_merge.family import SplitMerge
+from lveg.families.split_merge.options import SplitMergeOptions
+from lveg.grammar.grammar import Floats, Ints
+from lveg.kernels.lvg_blocks import double
+from lveg.learning.data import TreeData
+from lveg.learning.run import Run
+
+PHASES = ("split", "merge", "smooth")
+
+
+def learn(data: TreeData, options: SplitMergeOptions, run: Run) -> tuple[SplitMerge, Facts]:
+    """The grammar of the cycle with the best score, or of the last, and what there is to say of each cycle."""
+    learner = Learner(tree_em(data, run), options, run)
+    first = from_pcfg(data.grammar, data.weight)
+    state = best = State(first, np.empty((0, first.shape.n_subtypes), np.int32))
+    done, history = 0, []
+    kept = run.checkpoint.load() if run.checkpoint is not None else None
+    if kept is not None:
+        facts, arrays = kept
+        done, history = facts["done"], facts["history"]
+        state, best = state.restored(arrays), state.restored(arrays, "best_")
+        run.report("resumed", {"phases": done})
+    begun, scores = time.process_time(), [item["score"] for item in history]
+    for step in range(done, len(PHASES) * options.cycles):
+        cycle, name = step // len(PHASES) + 1, PHASES[step % len(PHASES)]
+        state = learner.phase(state, cycle, name)
+        if name == PHASES[-1]:
+            spent = {"cpu_seconds": round(time.process_time() - begun, 1)}
+            grammar, score, facts = learner.judge(state, cycle)
+            scores.append(score)
+            history.append(facts | {"score": score})
+            if run.keep is not None and options.keep_cycles:
+                run.keep(f"cycle{cycle}", grammar)
+            run.report("cycle", facts | spent)
+            begun = time.process_time()
+            if score >= max(scores):
+                best = state
+        if run.checkpoint is not None:
+            run.checkpoint.save({"done": step + 1, "history": history}, state.arrays() | best.arrays("best_"))
+    told = [{name: fact for name, fact in item.items() if name != "score"} for item in history]
+    return learner.finished(best)[0], {"cycles": told}
+
+
+@dataclass(frozen=True)
+class State:
+    """A grammar on the way, with the groups of its subtypes at the end of each cycle before (see SplitMerge)."""
+
+    model: Lvg
+    groups: Ints
+
+    def arrays(self, prefix: str = "") -> dict[str, Any]:
+        """What a checkpoint must hold."""
+        arrays = {"subtypes": self.model.shape.subtypes, "weight": self.model.weight, "groups": self.groups}
+        return {prefix + name: array for name, array in arrays.items()}
+
+    def restored(self, arrays: dict[str, Any], prefix: str = "") -> State:
+        """The state in a checkpoint, for the rules of this one."""
+        subtypes, weight, groups = (arrays[prefix + name] for name in ("subtypes", "weight", "groups"))
+        return State(Lvg(self.model.shape.with_subtypes(subtypes), weight), groups)
+
+
+def split(state: State, noise: float, seed: int) -> State:
+    """Every subtype in two, alike but for some noise; subtype i becomes 2 i and 2 i + 1.
+
+    What the subtypes were is a new level of groups, unless each symbol had but one.
+    """
+    old = state.model.shape
+    new = old.with_subtypes(2 * old.subtypes)
+    dice = np.random.default_rng(seed).uniform(-1.0, 1.0, new.size)
+    weight = np.empty(new.size)
+    double(old.blocks, new.blocks, state.model.weight, dice, noise, weight)
+    own = (np.arange(old.n_subtypes) - np.repeat(old.first[:-1], old.subtypes)).astype(np.int32)
+    levels = state.groups if (old.subtypes == 1).all() else np.concatenate([state.groups, own[None]])
+    return State(Lvg(new, weight), np.repeat(levels, 2, axis=1))
+
+
+def merge(state: State, group: Ints, usage: Floats) -> State:
+    """The state with groups of subtypes as subtypes; members of a group must be so at all levels before."""
+    place = np.repeat(state.model.shape.first[:-1], state.model.shape.subtypes) + group
+    is_first = np.diff(place, prepend=-1) != 0
+    return State(state.model.project(group, usage), np.ascontiguousarray(state.groups[:, is_first]))
+
+
+def least_useful(model: Lvg, loss: Floats, share: float) -> Ints:
+    """The groups, by number within the symbol, after that share of all pairs, those of least loss, are merged."""
+    shape = model.shape
+    firsts = np.flatnonzero((np.arange(shape.n_subtypes) - np.repeat(shape.first[:-1], shape.subtypes)) % 2 == 0)
+    order = firsts[np.argsort(loss[firsts], kind="stable")]
+    joins = np.zeros(shape.n_subtypes, dtype=bool)
+    joins[order[: int(share * len(order))] + 1] = True
+    number = np.cumsum(~joins) - 1
+    group: Ints = (number - np.repeat(number[shape.first[:-1]], shape.subtypes)).astype(np.int32)
+    return group
+
+
+@dataclass(frozen=True)
+class Learner:
+    """What the phases of a cycle need."""
+
+    em: TreeEm
+    options: SplitMergeOptions
+    run: Run
+
+    def phase(self, state: State, cycle: int, name: str) -> State:
+        """The state after a phase of a cycle, which counts from 1."""
+        options = self.options
+        smoothing = replace(options, smooth_rules=0.0, smooth_words=0.0)
+        if name == "split":
+            seed = int(np.random.default_rng([self.run.seed, cycle]).integers(2**31))
+            state, count = split(state, options.noise, seed), options.split_iterations
+        elif name == "merge":
+            usage = self.em.expect(state.model).subtypes
+            loss = self.em.losses(state.model, usage)
+            state = merge(state, least_useful(state.model, loss, options.merged), usage)
+            count = options.merge_iterations
+        else:
+            smoothing, count = options, options.smooth_iterations
+        model = state.model
+        for number in range(1, count + 1):
+            model = self.em.maximise(model.shape, self.em.expect(model), smoothing)
+            self.run.report("progress", {"what": f"cycle {cycle}, {name}", "done": number, "total": count})
+        return replace(state, model=model)
+
+    def finished(self, state: State) -> tuple[SplitMerge, float]:
+        """The grammar with its hierarchy, and the log likelihood of the trees."""
+        uses = self.em.expect(state.model)
+        return SplitMerge(state.model, state.groups, uses.subtypes), uses.log_likelihood
+
+    def judge(self, state: State, cycle: int) -> tuple[SplitMerge, float, Facts]:
+        """A cycle's grammar, its score on held-out data or else its number, and what there is to say of it."""
+        grammar, log_likelihood = self.finished(state)
+        shape = grammar.finest.shape
+        facts: Facts = {"cycle": cycle, "subtypes": shape.n_subtypes, "weights": shape.size}
+        facts["log_likelihood"] = round(log_likelihood, 3)
+        if self.run.score is None:
+            return grammar, float(cycle), facts
+        score, more = self.run.score(grammar)
+        return grammar, score, facts | more

@@ -1,0 +1,131 @@
+"""Tags with vectors for subtypes, and mixtures of Gaussians over them for rules: GM-LVeGs of tag sequences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lveg.errors import GrammarError
+from lveg.families.chain import NOTHING_ASKED, ChainFamily, tag_table
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
+from lveg.families.gm.options import COVARIANCES
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.chain import Posteriors, TagTable
+from lveg.kernels.chain_gm import GmArrays, run
+
+MOST_PARAMETER = 200.0
+"""Bound on abs(parameter): the exp of a sum of a few of them is still finite; learned ones are far below it."""
+
+
+@dataclass(frozen=True, eq=False)
+class TagGm(ChainFamily):
+    """Log weights, means and log standard deviations of all components, in one vector (see GmArrays)."""
+
+    table: TagTable
+    tags: int
+    n_emissions: int
+    components: int
+    dim: int
+    covariance: str
+    value: Floats
+
+    name = "gm"
+
+    def __post_init__(self) -> None:
+        if self.covariance not in COVARIANCES:
+            raise GrammarError(f"covariance {self.covariance!r} is not one of {', '.join(COVARIANCES)}")
+        if min(self.components, self.dim) < 1:
+            raise GrammarError("a rule has at least one component, and a subtype at least one dimension")
+        check_value(self.value, sum(rows * columns for rows, columns in self.shapes), MOST_PARAMETER)
+
+    @property
+    def n_tags(self) -> int:
+        """The number of tags."""
+        return self.tags
+
+    @property
+    def shapes(self) -> tuple[tuple[int, int], ...]:
+        """The shapes of log weights, as one row, means and log standard deviations."""
+        links = self.tags * self.tags + self.tags
+        gaussians = (2 * links + self.n_emissions) * self.components
+        variances = self.dim if self.covariance == "diagonal" else 1
+        rules = (links + self.tags + self.n_emissions) * self.components
+        return (1, rules), (self.dim, gaussians), (variances, gaussians)
+
+    def with_value(self, value: Floats) -> TagGm:
+        """The same with other parameters, which are not copied."""
+        return TagGm(self.table, self.tags, self.n_emissions, self.components, self.dim, self.covariance, value)
+
+    def arrays(self) -> Arrays:
+        """The parameters."""
+        return {"value": self.value}
+
+    def facts(self) -> Facts:
+        """The shape."""
+        return {"components": self.components, "dim": self.dim, "covariance": self.covariance}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> TagGm:
+        """The tagger in a model file."""
+        check_arrays(arrays, {"value": (np.float64, 1)})
+        check_facts(facts, {"components": int, "dim": int, "covariance": str})
+        n_emissions = grammar.n_rules - grammar.lexical_start
+        return cls(tag_table(grammar), len(grammar.tags), n_emissions, **facts, value=arrays["value"])
+
+    def describe(self) -> Facts:
+        """The shape and the number of parameters."""
+        return {**self.facts(), "parameters": int(self.value.size)}
+
+    def parts(self, vector: Floats) -> GmArrays:
+        """A vector of something for every parameter as views of weights, means and deviations."""
+        ends = np.cumsum([rows * columns for rows, columns in self.shapes])
+        weight, mean, std = (
+            piece.reshape(shape) for piece, shape in zip(np.split(vector, ends[:-1]), self.shapes, strict=True)
+        )
+        return GmArrays(weight[0], mean, std)
+
+    @cached_property
+    def numbers(self) -> GmArrays:
+        """The weights, in the linear domain, means and variances."""
+        log_weight, mean, log_std = self.parts(self.value)
+        return GmArrays(np.exp(log_weight), mean, np.exp(2.0 * log_std))
+
+    def run(
+        self, packed: Ints, is_given: bool, sign: float = 0.0, into: Floats | None = None,
+        found: Posteriors = NOTHING_ASKED,
+    ) -> float:  # fmt: skip
+        """The summed log Z of packed sentences; adds sign × its gradient to `into`."""
+        slope = _NOTHING if into is None else self.parts(into)
+        sign = 0.0 if into is None else sign
+        return run(packed, is_given, sign, self.table, self.tags, self.components, self.numbers, slope, found)
+
+
+_NOTHING = GmArrays(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
+
+
+def start_gm(
+    grammar: Grammar,
+    weight: Floats,
+    components: int,
+    dim: int,
+    covariance: str = "spherical",
+    spread: float = 0.05,
+    seed: int = 0,
+) -> TagGm:
+    """A tagger to start learning from: weights alpha × P(rule), means uniform within ± spread, unit deviations.
+
+    Three unit Gaussians at one place overlap by (2 pi √3)^-dim, once a word. Of every word a sequence has one emission
+    and one rule out, so with alpha the root of that overlap's inverse, over the number of components, a sequence weighs
+    what it does in the HMM. (Sequences of one sentence have equally many rules: alpha changes no posterior.)
+    """
+    tags, n_emissions = len(grammar.tags), grammar.n_rules - grammar.lexical_start
+    heft = weight * (2 * np.pi * 3**0.5) ** (dim / 2) / components
+    heft[grammar.root_start : grammar.lexical_start] = weight[grammar.root_start : grammar.lexical_start] / components
+    log_weight = np.repeat(np.log(np.maximum(heft, 1e-30)), components)
+    gaussians = (2 * (tags * tags + tags) + n_emissions) * components
+    mean = np.random.default_rng(seed).uniform(-spread, spread, dim * gaussians)
+    log_std = np.zeros((dim if covariance == "diagonal" else 1) * gaussians)
+    value = np.concatenate([log_weight, mean, log_std])
+    return TagGm(tag_table(grammar), tags, n_emissions, components, dim, covariance, value)

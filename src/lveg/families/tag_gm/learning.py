@@ -1,0 +1,19 @@
+"""Learning a tagger of Gaussian mixtures by the conditional likelihood of tags."""
+
+from __future__ import annotations
+
+from lveg.families.chain import chain_examples
+from lveg.families.family import Facts
+from lveg.families.tag_gm.family import TagGm, start_gm
+from lveg.families.tag_gm.options import TagGmOptions
+from lveg.learning.data import TagData
+from lveg.learning.epochs import descend
+from lveg.learning.run import Run
+
+
+def learn(data: TagData, options: TagGmOptions, run: Run) -> tuple[TagGm, Facts]:
+    """The tagger with the best score of all epochs, or the last one if there is no score."""
+    first = start_gm(
+        data.grammar, data.weight, options.components, options.dim, options.covariance, options.spread, run.seed
+    )
+    return descend(first, chain_examples(data.grammar, data.tagged), options, run), {}

@@ -1,0 +1,85 @@
+"""Expectation-maximisation for tags with subtypes: the tags are seen, the subtypes are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lveg.families.tag_lvg.family import TagLvg, logs, normalise
+from lveg.grammar.estimate import TRANSITION_PRIOR
+from lveg.grammar.grammar import Floats, Grammar
+from lveg.kernels.chain_lvg import LvgArrays
+from lveg.learning.examples import Examples
+from lveg.learning.run import Run
+
+PART = 512
+"""Sentences that are summed by one worker; parts are added in order, so the number of workers changes no bit."""
+
+
+@dataclass(frozen=True)
+class TagEm:
+    """What a step needs beside the parameters.
+
+    model: any with the shape of those to come. weight: rule probabilities of the HMM. smoothing: tokens' worth of the
+    HMM's steps and emissions that each subtype is given; with one subtype it changes nothing.
+    """
+
+    model: TagLvg
+    grammar: Grammar
+    weight: Floats
+    examples: Examples
+    smoothing: float
+    run: Run
+
+    @cached_property
+    def prior(self) -> Floats:
+        """Counts that are added to the expected ones."""
+        model, tags, n = self.model, self.model.tags, self.model.subtypes
+        flat = np.zeros_like(model.value)
+        prior = model.parts(flat)
+        steps, ends = self.weight[: tags * tags].reshape(tags, 1, tags, 1), self.weight[tags * tags :][:tags, None]
+        prior.start[:] = TRANSITION_PRIOR / n
+        prior.transition[:] = TRANSITION_PRIOR / n**2 + self.smoothing * steps / n
+        prior.end[:] = TRANSITION_PRIOR / n + self.smoothing * ends
+        prior.emission[:] = self.smoothing * self.weight[self.grammar.lexical_start :, None]
+        return flat
+
+    def step(self, model: TagLvg) -> tuple[TagLvg, float]:
+        """The next parameters, and the log likelihood of the present ones with that of the prior, which never falls.
+
+        Emissions keep the lexicon's counts, which may be smoothed: only their split among subtypes is learned.
+        """
+        use, log_z = self._expected(model)
+        objective = log_z + float(np.dot(self.prior, model.value))
+        probability = model.parts(use)
+        self._keep_counts(probability)
+        use += self.prior
+        normalise(probability, self.grammar)
+        return model.with_value(logs(use)), objective
+
+    def _expected(self, model: TagLvg) -> tuple[Floats, float]:
+        """The expected uses of all parameters, and the log likelihood."""
+
+        def work(first: int) -> tuple[Floats, float]:
+            part = self.examples.gather(range(first, min(first + PART, len(self.examples))))
+            use = np.zeros_like(model.value)
+            return use, model.run(part, True, 1.0, use)
+
+        total, log_z = np.zeros_like(model.value), 0.0
+        for use, part in self.run.map(work, range(0, len(self.examples), PART)):
+            total += use
+            log_z += part
+        return total, log_z
+
+    def _keep_counts(self, use: LvgArrays) -> None:
+        """Rescale emissions to lexicon counts; keep the split among subtypes, or the tag's if there are no uses."""
+        count = self.grammar.count[self.grammar.lexical_start :, None]
+        owner = self.grammar.rule_lhs[self.grammar.lexical_start :] - self.grammar.n_nonterminals
+        by_tag = np.zeros_like(use.end)
+        np.add.at(by_tag, owner, use.emission)
+        by_tag /= np.maximum(by_tag.sum(axis=1, keepdims=True), 1e-300)
+        total = use.emission.sum(axis=1, keepdims=True)
+        shares = np.where(total > 1e-9, use.emission / np.maximum(total, 1e-300), by_tag[owner])
+        use.emission[:] = count * shares

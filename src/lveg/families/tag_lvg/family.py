@@ -1,0 +1,149 @@
+"""Tags with N discrete subtypes each: latent variable grammars of tag sequences. With one subtype, the HMM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lveg.errors import GrammarError
+from lveg.families.chain import NOTHING_ASKED, ChainFamily, tag_table
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.chain import Posteriors, TagTable
+from lveg.kernels.chain_lvg import LvgArrays, run
+
+MOST_LOG = 700.0
+"""Bound on abs(log weight): exp overflows beyond it. What has probability 0 has the lowest."""
+
+
+@dataclass(frozen=True, eq=False)
+class TagLvg(ChainFamily):
+    """Log weights of starts, transitions, ends and emissions of every subtype, in one vector (see LvgArrays)."""
+
+    table: TagTable
+    tags: int
+    n_emissions: int
+    subtypes: int
+    value: Floats
+
+    name = "lvg"
+
+    def __post_init__(self) -> None:
+        if self.subtypes < 1:
+            raise GrammarError("a tag has at least one subtype")
+        check_value(self.value, size_of(self.tags, self.n_emissions, self.subtypes), MOST_LOG)
+
+    @property
+    def n_tags(self) -> int:
+        """The number of tags."""
+        return self.tags
+
+    @cached_property
+    def is_probability(self) -> bool:
+        """Whether starts, what follows a subtype and its words each sum to one."""
+        start, transition, end, emission = self.weight
+        if not np.isclose(start.sum(), 1.0, rtol=0, atol=1e-6):
+            return False
+        words = np.zeros_like(end)
+        np.add.at(words, self.table.tag, emission[self.table.rule])
+        sums = (transition.sum(axis=(2, 3)) + end, words)
+        return all(np.allclose(total, 1.0, rtol=0, atol=1e-6) for total in sums)
+
+    def with_value(self, value: Floats) -> TagLvg:
+        """The same with other parameters, which are not copied."""
+        return TagLvg(self.table, self.tags, self.n_emissions, self.subtypes, value)
+
+    def arrays(self) -> Arrays:
+        """The parameters."""
+        return {"value": self.value}
+
+    def facts(self) -> Facts:
+        """The number of subtypes."""
+        return {"subtypes": self.subtypes}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> TagLvg:
+        """The tagger in a model file."""
+        check_arrays(arrays, {"value": (np.float64, 1)})
+        check_facts(facts, {"subtypes": int})
+        n_emissions = grammar.n_rules - grammar.lexical_start
+        return cls(tag_table(grammar), len(grammar.tags), n_emissions, facts["subtypes"], arrays["value"])
+
+    def describe(self) -> Facts:
+        """Numbers of subtypes and parameters."""
+        return {"subtypes": self.subtypes, "parameters": int(self.value.size)}
+
+    @cached_property
+    def weight(self) -> LvgArrays:
+        """The weights, in the linear domain."""
+        return self.parts(np.exp(self.value))
+
+    def parts(self, vector: Floats) -> LvgArrays:
+        """A vector of something for every parameter as views of starts, transitions, ends and emissions."""
+        t, n = self.tags, self.subtypes
+        a, b, c = t * n, t * n + (t * n) ** 2, 2 * t * n + (t * n) ** 2
+        shapes = (t, n), (t, n, t, n), (t, n), (self.n_emissions, n)
+        pieces = vector[:a], vector[a:b], vector[b:c], vector[c:]
+        return LvgArrays(*(piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)))
+
+    def run(
+        self, packed: Ints, is_given: bool, sign: float = 0.0, into: Floats | None = None,
+        found: Posteriors = NOTHING_ASKED,
+    ) -> float:  # fmt: skip
+        """The summed log Z of packed sentences; adds sign × the expected uses of parameters to `into`."""
+        use = _NOTHING if into is None else self.parts(into)
+        return run(packed, is_given, 0.0 if into is None else sign, self.table, self.weight, use, found)
+
+
+_NOTHING = LvgArrays(np.empty((0, 0)), np.empty((0, 0, 0, 0)), np.empty((0, 0)), np.empty((0, 0)))
+
+
+def size_of(tags: int, n_emissions: int, subtypes: int) -> int:
+    """How many parameters there are."""
+    return (2 * tags + n_emissions) * subtypes + (tags * subtypes) ** 2
+
+
+def start_lvg(grammar: Grammar, weight: Floats, subtypes: int, noise: float = 0.01, seed: int = 0) -> TagLvg:
+    """Subtypes that are alike but for some noise, and together are the HMM with these rule probabilities."""
+    tags, n_emissions = len(grammar.tags), grammar.n_rules - grammar.lexical_start
+    first = TagLvg(
+        tag_table(grammar), tags, n_emissions, subtypes, np.zeros(size_of(tags, n_emissions, subtypes))
+    )  # fmt: skip
+    probability = first.parts(np.ones_like(first.value))
+    for array, rules, share in (
+        (probability.transition, weight[: tags * tags].reshape(tags, 1, tags, 1), subtypes),
+        (probability.end, weight[tags * tags :][:tags, None], 1),
+        (probability.start, weight[grammar.root_start :][:tags, None], subtypes),
+        (probability.emission, weight[grammar.lexical_start :, None], 1),
+    ):
+        array *= rules / share
+    flat = np.concatenate([part.ravel() for part in probability])
+    flat *= 1.0 + np.random.default_rng(seed).uniform(-noise, noise, flat.shape)
+    normalise(first.parts(flat), grammar)
+    return first.with_value(logs(flat))
+
+
+def hmm(grammar: Grammar, weight: Floats) -> TagLvg:
+    """The HMM with these rule probabilities."""
+    return start_lvg(grammar, weight, 1, noise=0.0)
+
+
+def normalise(probability: LvgArrays, grammar: Grammar) -> None:
+    """Make probabilities of starts, of what follows a subtype and of its words each sum to one, in place."""
+    start, transition, end, emission = probability
+    start /= start.sum()
+    total = transition.sum(axis=(2, 3)) + end
+    transition /= total[:, :, None, None]
+    end /= total
+    owner = grammar.rule_lhs[grammar.lexical_start :] - grammar.n_nonterminals
+    sums = np.zeros((len(grammar.tags), emission.shape[1]))
+    np.add.at(sums, owner, emission)
+    emission /= np.maximum(sums, 1e-300)[owner]
+
+
+def logs(probability: Floats) -> Floats:
+    """Logarithms, of zero too."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(probability), -MOST_LOG)

@@ -1,0 +1,71 @@
+"""What models are learned from: the treebank grammar, and the analyses it was read off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lveg.chart.coarse import CoarseParser
+from lveg.errors import UsageError
+from lveg.forest.forest import Forest
+from lveg.grammar.binarise import Binarisation
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.learning.examples import Examples, collect
+from lveg.learning.options import ForestOptions
+from lveg.learning.run import Run
+from lveg.trees import Tree
+
+Tagged = Sequence[tuple[str, str]]
+"""A sentence as (word, tag) pairs."""
+
+
+@dataclass(frozen=True)
+class TreeData:
+    """Cleaned trees, and the treebank grammar that prunes their forests."""
+
+    coarse: CoarseParser
+    scheme: Binarisation
+    trees: Sequence[Tree]
+
+    @property
+    def grammar(self) -> Grammar:
+        """The treebank grammar."""
+        return self.coarse.grammar
+
+    @property
+    def weight(self) -> Floats:
+        """The treebank grammar's rule probabilities."""
+        return self.coarse.weight
+
+    def examples(
+        self,
+        pack: Callable[[Forest], Ints],
+        options: ForestOptions,
+        run: Run,
+        narrow: Callable[[Forest, Forest], Forest] | None = None,
+    ) -> Examples:
+        """For each tree the pruned forest of its words and that of the tree alone, packed one after the other.
+
+        Forests do not depend on the parameters, so each is built once. narrow: makes the part of a forest, which holds
+        the tree, that is learned from.
+        """
+        short = [tree for tree in self.trees if len(tree.words()) <= options.forest_length]
+        if not short:
+            raise UsageError(f"no sentence has at most {options.forest_length} words: raise --forest-length")
+
+        def example(tree: Tree) -> Ints:
+            forest, gold = self.coarse.training_forest(tree, self.scheme, options.p_min)
+            return np.concatenate([pack(forest if narrow is None else narrow(forest, gold)), pack(gold)])
+
+        return collect(example, short, int(options.memory * 2**30), run)
+
+
+@dataclass(frozen=True)
+class TagData:
+    """Tagged sentences, and the grammar of their tag sequences with its probabilities."""
+
+    grammar: Grammar
+    weight: Floats
+    tagged: Sequence[Tagged]

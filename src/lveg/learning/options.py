@@ -1,0 +1,55 @@
+"""Options that several families share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lveg.options import Options, option
+
+LEARNING = "Learning"
+FORESTS = "Training forests"
+
+OBJECTIVES = ("generative", "discriminative")
+"""The likelihood of analyses and words, by EM, or of analyses given words, by gradients."""
+
+
+@dataclass(frozen=True)
+class EpochOptions(Options):
+    """How long to learn."""
+
+    epochs: int = option(15, "Passes over the data.", group=LEARNING, least=1, may_change=True)
+    patience: int = option(
+        5, "Stop after this many epochs without a better score on --dev; 0: never.", group=LEARNING, least=0
+    )
+
+
+@dataclass(frozen=True)
+class GradientOptions(EpochOptions):
+    """How parameters are learned by gradients; docs/decisions/0006 has the reasons for the defaults."""
+
+    learning_rate: float = option(0.02, "Adam's step in the first epoch.", group=LEARNING, least=1e-9)
+    decay: float = option(
+        0.95, "What the learning rate is multiplied by after each epoch.", group=LEARNING, least=0.0, most=1.0
+    )
+    l2: float = option(
+        2.0, "How strongly parameters are pulled towards their start; divided by the number of sentences.",
+        group=LEARNING, least=0.0,
+    )  # fmt: skip
+    batch: int = option(64, "Sentences per update.", group=LEARNING, least=1)
+
+
+@dataclass(frozen=True)
+class ForestOptions(Options):
+    """Of which forests the likelihood of trees given words is learned."""
+
+    p_min: float = option(
+        1e-4, "Leave out what the treebank grammar finds less probable than this.", group=FORESTS, least=1e-12, most=0.1
+    )
+    forest_length: int = option(
+        50, "Learn by gradients from sentences of at most this many words; longer ones only count in the treebank "
+        "grammar.", group=FORESTS, least=1,
+    )  # fmt: skip
+    memory: float = option(
+        4.0, "Forests beyond this many GiB are kept on disk.", group=FORESTS, least=0.0, metavar="GIB",
+        may_change=True, is_recorded=False,
+    )  # fmt: skip

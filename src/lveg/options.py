@@ -1,0 +1,159 @@
+"""Options: one description each, from which the command line, config files, keywords and the docs are made.
+
+An options class is a frozen dataclass that inherits from `Options`; its fields are made with `option`. This module
+imports nothing heavy, so that `--help` is immediate.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Self, cast
+
+from lveg.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Option:
+    """What there is to know of an option beside its type and default.
+
+    group: the heading it is listed under. least, most: bounds of numbers, both allowed. choices: the texts allowed.
+    may_change: whether a run that resumes from a checkpoint may have another value. is_recorded: whether the model
+    file names it; options that change no bit of the model are not recorded.
+    """
+
+    help: str
+    group: str = "Options"
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    may_change: bool = False
+    is_recorded: bool = True
+
+
+_KEY = "option"
+
+
+def option(default: Any, help: str, **facts: Any) -> Any:
+    """A field of an options class; `facts` are those of `Option`."""
+    return field(default=default, metadata={_KEY: Option(help, **facts)})
+
+
+def with_default(owner: type, name: str, default: Any) -> Any:
+    """The field of another options class with another default."""
+    (found,) = (item for item in fields(owner) if item.name == name)
+    return field(default=default, metadata=found.metadata)
+
+
+@dataclass(frozen=True)
+class Described:
+    """A field of an options class: its name, type without None, whether it may be None, default and description."""
+
+    name: str
+    type: type
+    may_be_none: bool
+    default: Any
+    option: Option
+
+    @property
+    def flag(self) -> str:
+        """How the command line spells it."""
+        return "--" + self.name.replace("_", "-")
+
+    def check(self, value: Any) -> Any:
+        """The value, as the type of the option; a UsageError where it is not allowed."""
+        if value is None and self.may_be_none:
+            return value
+        if self.type is float and type(value) is int:
+            value = float(value)
+        if type(value) is not self.type:
+            raise UsageError(f"{self.flag} {value!r}: expected {_NAMES[self.type]}")
+        if self.option.choices and value not in self.option.choices:
+            raise UsageError(f"{self.flag} {value!r}: expected one of {', '.join(self.option.choices)}")
+        if self.type in (int, float):
+            number = cast(float, value)
+            least, most = self.option.least, self.option.most
+            if not math.isfinite(number):
+                raise UsageError(f"{self.flag} {value!r}: expected a finite number")
+            if least is not None and number < least:
+                raise UsageError(f"{self.flag} {value!r}: expected at least {least:g}")
+            if most is not None and number > most:
+                raise UsageError(f"{self.flag} {value!r}: expected at most {most:g}")
+        return value
+
+
+_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Base of all options classes: values are checked when an instance is made."""
+
+    def __post_init__(self) -> None:
+        for item in describe(type(self)):
+            object.__setattr__(self, item.name, item.check(getattr(self, item.name)))
+
+    @classmethod
+    def take(cls, given: dict[str, Any]) -> Self:
+        """An instance from those of the given values that are its own, which are removed from `given`."""
+        return cls(**{item.name: given.pop(item.name) for item in describe(cls) if item.name in given})
+
+    def record(self, for_resume: bool = False) -> dict[str, Any]:
+        """Names and values, as a model file or config keeps them.
+
+        for_resume: only those that must be the same when a run resumes from a checkpoint.
+        """
+        return {
+            item.name: getattr(self, item.name)
+            for item in describe(type(self))
+            if item.option.is_recorded and not (for_resume and item.option.may_change)
+        }
+
+
+def describe(owner: type) -> Iterator[Described]:
+    """The options of a class, in order."""
+    hints = typing.get_type_hints(owner)
+    for item in fields(owner):
+        if _KEY in item.metadata:
+            yield _described(item, hints[item.name])
+
+
+def _described(item: Field[Any], hint: Any) -> Described:
+    parts = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    (plain,) = (part for part in parts if part is not types.NoneType)
+    assert item.default is not MISSING, item.name
+    return Described(item.name, plain, len(parts) > 1, item.default, item.metadata[_KEY])
+
+
+def to_toml(values: Mapping[str, Any]) -> str:
+    """A config file with these values; those that are None are left out."""
+    return "".join(f"{name} = {_toml(value)}\n" for name, value in values.items() if value is not None)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        # Basic strings of TOML escape as JSON does.
+        import json
+
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)
+
+
+def read_config(path: str) -> dict[str, Any]:
+    """The values of a config file in TOML."""
+    import tomllib
+
+    try:
+        with open(path, "rb") as stream:
+            values = tomllib.load(stream)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be opened: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: is not TOML: {error}") from None
+    return values

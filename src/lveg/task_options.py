@@ -1,0 +1,99 @@
+"""Options of training that do not depend on the family: words, trees, seed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lveg.errors import UsageError
+from lveg.options import Options, option
+
+if TYPE_CHECKING:
+    from lveg.grammar.binarise import Binarisation
+    from lveg.grammar.lexicon import LexiconOptions
+    from lveg.trees import Cleaning
+
+DATA, WORDS, TREES = "Data", "Words", "Trees"
+
+
+@dataclass(frozen=True)
+class TaskOptions(Options):
+    """What parsers and taggers share."""
+
+    max_length: int | None = option(None, "Train only on sentences of at most this many words.", group=DATA, least=1)
+    seed: int = option(0, "The same seed, data and options give the same model file.", group=DATA, least=0)
+    unknown: str = option(
+        "auto",
+        "Classes for unknown words. auto: by shape and learned endings, any script. english: the Berkeley parser's "
+        "signatures. single: one class for all.",
+        group=WORDS,
+        choices=("auto", "english", "single"),
+    )
+    unknown_threshold: int = option(2, "Words seen fewer times than this become unknown words.", group=WORDS, least=1)
+    smooth: int = option(
+        10, "Words seen at most this often share tags with their class; 0: none do.", group=WORDS, least=0
+    )
+
+    @property
+    def lexicon(self) -> LexiconOptions:
+        """How words become terminals."""
+        from lveg.grammar.lexicon import LexiconOptions
+
+        return LexiconOptions(self.unknown, self.unknown_threshold, self.smooth)
+
+
+@dataclass(frozen=True)
+class ParserOptions(TaskOptions):
+    """How trees are cleaned and cut."""
+
+    binarise: str = option(
+        "right", "Cut long phrases from the right, the left, or outward from a learned head.",
+        group=TREES, choices=("right", "left", "head"),
+    )  # fmt: skip
+    horizontal: int = option(0, "Sibling labels that a part of a phrase remembers.", group=TREES, least=0)
+    vertical: int = option(1, "1: a label alone; 2: with its parent's; and so on.", group=TREES, least=1)
+    keep_functions: bool = option(False, "Keep function tags and indices in labels: NP-SBJ-1 stays so.", group=TREES)
+    keep_traces: bool = option(False, "Keep traces and other empty elements.", group=TREES)
+    keep_unaries: bool = option(False, "Keep X over X as two phrases.", group=TREES)
+    empty: str | None = option(
+        None, "Regular expression for `label word` of traces to remove, beside Penn's -NONE- and CESS's *0*.",
+        group=TREES, metavar="PATTERN",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.empty:
+            try:
+                re.compile(self.empty)
+            except re.error as error:
+                raise UsageError(f"--empty {self.empty!r} is not a regular expression: {error}") from None
+
+    @property
+    def cleaning(self) -> Cleaning:
+        """Which steps turn an annotated tree into the one that is learned."""
+        from lveg.trees import EMPTY_ELEMENTS, Cleaning
+
+        pattern = "" if self.keep_traces else EMPTY_ELEMENTS
+        if self.empty:
+            pattern = f"{pattern}|{self.empty}" if pattern else self.empty
+        return Cleaning(not self.keep_functions, pattern, not self.keep_unaries)
+
+    @property
+    def binarisation(self) -> Binarisation:
+        """How phrases with more than two children are cut."""
+        from lveg.grammar.binarise import Binarisation
+
+        return Binarisation(self.binarise, self.horizontal, self.vertical)
+
+
+@dataclass(frozen=True)
+class TaggerOptions(TaskOptions):
+    """What is tagged."""
+
+    column: str = option(
+        "upos", "The CoNLL-U column that holds the tags to learn.", group=DATA, choices=("upos", "xpos")
+    )
+    smooth: int = option(
+        0, "Words seen at most this often share tags with their class; 0: none do.", group=WORDS, least=0
+    )

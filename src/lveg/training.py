@@ -1,0 +1,297 @@
+"""Training a parser or a tagger, from files or from what is in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
+
+from lveg._version import __version__
+from lveg.chart.coarse import CoarseParser, Parses
+from lveg.errors import UsageError
+from lveg.evaluation.models import score_parser, score_tagger
+from lveg.families.chain import Chains
+from lveg.families.forest import Judge
+from lveg.families.registry import Kind, default_kind, find, treebank_kind
+from lveg.grammar.binarise import learn_heads
+from lveg.grammar.estimate import hmm_weights, pcfg_weights
+from lveg.grammar.grammar import Grammar, fingerprint, tag_grammar, tree_grammar
+from lveg.learning.checkpoint import Checkpoint
+from lveg.learning.data import TagData, Tagged, TreeData
+from lveg.learning.run import Run
+from lveg.model import Parser, Tagger
+from lveg.options import Options
+from lveg.report import Report, silent
+from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions
+from lveg.treebank.conllu import read_conllu
+from lveg.treebank.penn import read_trees
+from lveg.treebank.source import Faults
+from lveg.trees import Cleaning, Tree, escape_word
+
+Path = str | os.PathLike[str]
+Trees = Path | Iterable[Path] | Iterable[Tree]
+"""Files of bracketed trees, or trees."""
+
+Sentences = Path | Iterable[Path] | Iterable[Tagged]
+"""CoNLL-U files, or sentences as (word, tag) pairs."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How training is carried out; nothing here changes a bit of the model.
+
+    faults: what happens at malformed sentences. checkpoint: where the state of a long run is kept; it is the caller's
+    to remove once the model is safe. keep: gets a name and a model worth keeping beside the one that is trained.
+    """
+
+    threads: int = 1
+    report: Report = silent
+    faults: Faults | None = None
+    checkpoint: Checkpoint | None = None
+    keep: Callable[[str, Any], None] | None = None
+
+
+QUIET = Setting()
+
+
+def read_gold_trees(paths: Sequence[str], cleaning: Cleaning, faults: Faults | None = None) -> list[Tree]:
+    """The cleaned trees of files; trees without words are left out."""
+    return [tree for tree in map(cleaning, read_trees(paths, faults)) if tree is not None]
+
+
+def read_tagged(paths: Sequence[str], column: str, faults: Faults | None = None) -> list[list[tuple[str, str]]]:
+    """The (word, tag) sequences of CoNLL-U files."""
+    tagged: list[list[tuple[str, str]]] = []
+    for sentence in read_conllu(paths, faults):
+        tags = sentence.column(column)
+        if "" in tags:
+            where = f"sentence {len(tagged) + 1}, word {tags.index('') + 1}"
+            raise UsageError(f"{paths[0]}: {where} has an empty {column} field; write `_` for no tag")
+        tagged.append(list(zip(sentence.words(), tags, strict=True)))
+    if tagged and all(tag == "_" for sentence in tagged for _, tag in sentence):
+        raise UsageError(f"{paths[0]}: column {column} is empty (`_`) throughout; choose another with --column")
+    return tagged
+
+
+def train_parser(
+    train: Trees, dev: Trees = (), model: str | None = None, setting: Setting = QUIET, **options: Any
+) -> Parser:
+    """The parser of the training trees, with its scores on the development trees in `info`.
+
+    train, dev: files, or trees. model: a family's name, as `lveg train parser --help` lists them. options: those of
+    `lveg train parser --model NAME --help`, with `_` for `-`.
+    """
+    begun = time.perf_counter()
+    kind, task, own = _options("parser", ParserOptions, model, options)
+    trees = _gold_trees(train, task.cleaning, setting.faults)
+    trees = _short_enough(trees, task.max_length, lambda tree: len(tree.words()), setting.report)
+    binarisation = task.binarisation
+    if binarisation.direction == "head":
+        binarisation = replace(binarisation, heads=learn_heads(trees))
+    grammar = tree_grammar(trees, binarisation, task.lexicon)
+    gold = (
+        _gold_trees(dev, replace(task.cleaning, collapse_unaries=False), setting.faults, "to score on") if dev else []
+    )
+    _announce(grammar, setting.report)
+    weight = pcfg_weights(grammar)
+    info = _info(task, kind, own, grammar, len(trees)) | ({"dev_fingerprint": trees_fingerprint(gold)} if gold else {})
+    plain = treebank_kind("parser").load_family().restore(grammar, weight, {}, {})
+    start = Parser(grammar, weight, task.cleaning, binarisation, info, cast(Judge, plain))
+    prepared: list[Parses] | None = None
+    if gold and not kind.is_treebank:
+        coarse = replace(start.coarse, is_exact=False)
+        prepared = coarse_parses(coarse, gold, cast(type[Judge], kind.load_family()).p_min, setting)
+
+    def summary(family: Judge) -> dict[str, Any]:
+        parser = replace(start, family=family)
+        return score_parser(parser, gold, threads=setting.threads, report=setting.report, prepared=prepared).summary
+
+    def score(family: Judge) -> tuple[float, dict[str, Any]]:
+        found = summary(family)
+        told = ("precision", "recall", "f1", "exact_match", "tag_accuracy")
+        return found["f1"], {f"dev_{name}": found[name] for name in told}
+
+    run = _run(
+        setting, task, score if gold else None, lambda family: replace(start, family=family),
+        train=trees_fingerprint(trees), info=info, own=own,
+    )  # fmt: skip
+    family, facts = kind.load_learning()(TreeData(start.coarse, binarisation, trees), own, run)
+    if gold:
+        facts = facts | {"dev": summary(family)}
+        setting.report("dev", facts["dev"])
+    setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
+    return replace(start, info=info | facts, family=family)
+
+
+def coarse_parses(coarse: CoarseParser, gold: Sequence[Tree], p_min: float, setting: Setting) -> list[Parses]:
+    """What the coarse grammar leaves of each development sentence; learning changes nothing in it."""
+    prepared: list[Parses] = []
+    words = [[escape_word(word) for word in tree.words()] for tree in gold]
+    run = Run(threads=setting.threads)
+    for parses in run.map(lambda sentence: coarse.parses(sentence, p_min), words):
+        prepared.append(parses)
+        setting.report("progress", {"what": "development forests", "done": len(prepared), "total": len(gold)})
+    return prepared
+
+
+def train_tagger(
+    train: Sentences, dev: Sentences = (), model: str | None = None, setting: Setting = QUIET, **options: Any
+) -> Tagger:
+    """The tagger of the training sentences, with its scores on the development sentences in `info`.
+
+    train, dev: CoNLL-U files, or sentences as (word, tag) pairs. model, options: see `train_parser`.
+    """
+    begun = time.perf_counter()
+    kind, task, own = _options("tagger", TaggerOptions, model, options)
+    tagged = _gold_tags(train, task.column, setting.faults)
+    tagged = _short_enough(tagged, task.max_length, len, setting.report)
+    grammar = tag_grammar(tagged, task.lexicon)
+    gold = _gold_tags(dev, task.column, setting.faults, "to score on") if dev else []
+    _announce(grammar, setting.report)
+    weight = hmm_weights(grammar)
+    info = _info(task, kind, own, grammar, len(tagged)) | ({"dev_fingerprint": fingerprint(gold)} if gold else {})
+    plain = treebank_kind("tagger").load_family().restore(grammar, weight, {}, {})
+    start = Tagger(grammar, weight, task.column, info, cast(Chains, plain))
+
+    def score(family: Chains) -> tuple[float, dict[str, Any]]:
+        tagger = replace(start, family=family)
+        scores = score_tagger(tagger, gold, threads=setting.threads, report=setting.report)
+        facts = {f"dev_{name}": scores.summary[name] for name in ("token_accuracy", "sentence_accuracy")}
+        return scores.counts.token_accuracy, facts
+
+    run = _run(
+        setting, task, score if gold else None, lambda family: replace(start, family=family),
+        train=fingerprint(tagged), info=info, own=own,
+    )  # fmt: skip
+    family, facts = kind.load_learning()(TagData(grammar, weight, tagged), own, run)
+    tagger = replace(start, info=info | facts, family=family)
+    if gold:
+        tagger.info["dev"] = score_tagger(tagger, gold, threads=setting.threads, report=setting.report).summary
+        setting.report("dev", tagger.info["dev"])
+    setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
+    return tagger
+
+
+Task = TypeVar("Task", bound=TaskOptions)
+
+
+def _options(task: str, form: type[Task], model: str | None, given: dict[str, Any]) -> tuple[Kind, Task, Options]:
+    """(the family, the options of the task, those of the family) from a model's name and keywords."""
+    kind = default_kind(task) if model is None else find(task, model)
+    if not kind.learning:
+        raise UsageError(f"a {task} of model {kind.name} is not trained: {kind.summary}")
+    rest = dict(given)
+    task_options, own = form.take(rest), kind.load_options().take(rest)
+    if rest:
+        raise UsageError(f"{', '.join(rest)}: not an option of a {task} of model {kind.name}")
+    return kind, task_options, own
+
+
+def _run(
+    setting: Setting, task: TaskOptions, score: Callable[[Any], Any] | None, model: Callable[[Any], Any], train: str,
+    info: dict[str, Any], own: Options,
+) -> Run:  # fmt: skip
+    """How learning is carried out; a run goes on from a checkpoint of the same data and options."""
+    keep, checkpoint = setting.keep, setting.checkpoint
+    key = {"train": train, "dev": info.get("dev_fingerprint"), "grammar": info["train_fingerprint"]}
+    key |= {"model": info["config"]["model"], "task": task.record(True), "options": own.record(True)}
+    return Run(
+        seed=task.seed,
+        threads=setting.threads,
+        report=setting.report,
+        checkpoint=None if checkpoint is None else checkpoint.keyed(**key),
+        score=score,
+        keep=None if keep is None else lambda name, family: keep(name, model(family)),
+    )
+
+
+Found = TypeVar("Found")
+
+
+def _short_enough(found: list[Found], limit: int | None, length: Callable[[Found], int], report: Report) -> list[Found]:
+    """Those of the sentences that are not longer than the limit."""
+    report("read", {"sentences": len(found), "words": sum(map(length, found))})
+    if limit is None:
+        return found
+    short = [item for item in found if length(item) <= limit]
+    report("filter", {"sentences": len(short), "max_length": limit})
+    if not short:
+        raise UsageError(f"no training sentence has at most {limit} words: raise --max-length")
+    return short
+
+
+def _gold_trees(source: Trees, cleaning: Cleaning, faults: Faults | None, why: str = "to learn from") -> list[Tree]:
+    """Cleaned trees, from files or from memory."""
+    given = _in_memory(source, Tree)
+    trees = read_gold_trees(_paths(source), cleaning, faults) if given is None else given
+    if given is not None:
+        trees = [tree for tree in map(cleaning, given) if tree is not None]
+    if not trees:
+        raise UsageError(f"{_named(source)}there are no trees {why}")
+    return trees
+
+
+def _gold_tags(
+    source: Sentences, column: str, faults: Faults | None, why: str = "to learn from"
+) -> list[list[tuple[str, str]]]:
+    """Tagged sentences, from files or from memory."""
+    given = _in_memory(source, (list, tuple))
+    tagged = read_tagged(_paths(source), column, faults) if given is None else [list(sentence) for sentence in given]
+    for number, sentence in enumerate(tagged, start=1):
+        for pair in sentence if given is not None else ():
+            if len(pair) != 2 or not all(isinstance(part, str) and part for part in pair):
+                raise UsageError(f"sentence {number}: expected (word, tag) pairs of texts, found {pair!r}")
+    if not tagged:
+        raise UsageError(f"{_named(source)}there are no sentences {why}")
+    return tagged
+
+
+def _in_memory(source: Any, form: type | tuple[type, ...]) -> list[Any] | None:
+    """The items, if they are in memory; None for paths."""
+    if isinstance(source, str | os.PathLike):
+        return None
+    items = list(source)
+    return items if items and all(isinstance(item, form) for item in items) else None
+
+
+def _paths(source: Any) -> list[str]:
+    return [os.fspath(path) for path in ([source] if isinstance(source, str | os.PathLike) else source)]
+
+
+def _named(source: Any) -> str:
+    """The first path, to begin a message with."""
+    paths = [source] if isinstance(source, str | os.PathLike) else list(source)
+    return f"{os.fspath(paths[0])}: " if paths and isinstance(paths[0], str | os.PathLike) else ""
+
+
+def trees_fingerprint(trees: Sequence[Tree]) -> str:
+    """A short name for the trees: words, tags and structure."""
+    return hashlib.sha256("\n".join(map(str, trees)).encode()).hexdigest()[:16]
+
+
+def _announce(grammar: Grammar, report: Report) -> None:
+    report(
+        "grammar",
+        {
+            "tags": len(grammar.tags),
+            "nonterminals": grammar.n_nonterminals,
+            "binary": grammar.n_binary,
+            "unary": grammar.n_unary,
+            "lexical": grammar.n_rules - grammar.lexical_start,
+            "words": len(grammar.lexicon.words),
+            "classes": len(grammar.lexicon.classes),
+        },
+    )
+
+
+def _info(task: TaskOptions, kind: Kind, own: Options, grammar: Grammar, sentences: int) -> dict[str, Any]:
+    """What the model file tells about its making."""
+    return {
+        "lveg": __version__,
+        "config": {"model": kind.name, **task.record(), **own.record()},
+        "train_fingerprint": grammar.fingerprint,
+        "train_sentences": sentences,
+    }
