@@ -156,7 +156,7 @@ def test_union_of_derivations_holds_them_and_only_their_rules() -> None:
         forests = []
         for one in chosen:
             items = np.array(one.rules, dtype=np.int32).T.copy()
-            forest = build_forest(grammar, len(case.words), items)
+            forest = build_forest(grammar, case.words, items)
             found = {anchored_of(forest, edges) for edges in edge_lists(forest)}
             assert found == {other.rules for other in case.found if set(other.rules) <= set(one.rules)}
             forests.append(forest)
@@ -176,7 +176,7 @@ def test_forest_of_any_rules_holds_what_they_allow() -> None:
         kept = [rule for rule in everything if dice.random() < 0.9]
         dice.shuffle(kept)
         items = np.array(kept, dtype=np.int32).reshape(-1, 4).T.copy()
-        forest = build_forest(grammar, len(case.words), items)
+        forest = build_forest(grammar, case.words, items)
         expected = sorted(one.rules for one in case.found if set(one.rules) <= set(kept))
         assert sorted(anchored_of(forest, edges) for edges in edge_lists(forest)) == expected
         assert forest.is_empty == (not expected)
@@ -190,7 +190,7 @@ def test_anchored_rules_make_the_forest_again() -> None:
     for case in random_cases(80, seed=63):
         grammar, weight = subject(case.toy)
         _, forest = CoarseParser(grammar, weight).prune(case.words, 0.0, 0.0)
-        assert_same(forest, build_forest(grammar, forest.n_words, anchored_rules(forest)))
+        assert_same(forest, build_forest(grammar, forest.words, anchored_rules(forest)))
         assert_same(forest, intersect(grammar, forest, Constraints()))
         joined = union(grammar, [forest, forest])
         np.testing.assert_array_equal(joined.node_symbol, forest.node_symbol)
@@ -201,7 +201,7 @@ def test_anchored_rules_of_a_pruned_forest_make_its_derivations_again() -> None:
     for case in random_cases(80, seed=63):
         grammar, weight = subject(case.toy)
         _, forest = CoarseParser(grammar, weight).prune(case.words, 0.05, 0.05)
-        again = build_forest(grammar, forest.n_words, anchored_rules(forest))
+        again = build_forest(grammar, forest.words, anchored_rules(forest))
         found = [sorted(anchored_of(one, edges) for edges in edge_lists(one)) for one in (forest, again)]
         assert found[0] == found[1]
 
@@ -210,7 +210,7 @@ def test_a_symbol_that_takes_no_unary_has_one_node() -> None:
     for case in random_cases(80, seed=63):
         grammar, weight = subject(case.toy)
         _, forest = CoarseParser(grammar, weight).prune(case.words, 0.05, 0.05)
-        assert_same(forest, build_forest(grammar, forest.n_words, anchored_rules(forest)))
+        assert_same(forest, build_forest(grammar, forest.words, anchored_rules(forest)))
 
 
 def test_nodes_come_children_first_with_root_last() -> None:
@@ -231,7 +231,7 @@ def test_gold_joined_to_a_pruned_forest_stays() -> None:
     for case in random_cases(80, seed=65, least=5, most=100):
         grammar, weight = subject(case.toy)
         gold = dice.choice(case.found)
-        alone = build_forest(grammar, len(case.words), np.array(gold.rules, dtype=np.int32).T.copy())
+        alone = build_forest(grammar, case.words, np.array(gold.rules, dtype=np.int32).T.copy())
         _, pruned = CoarseParser(grammar, weight).prune(case.words, 0.2, 0.2)
         before = {anchored_of(pruned, edges) for edges in edge_lists(pruned)}
         joined = union(grammar, [pruned, alone])

@@ -114,12 +114,12 @@ class CoarseParser:
             log_z, *columns = prune_likely(
                 self.rules, self.ahead, terminals, tags, spans, p_node, p_edge, least, room
             )  # fmt: skip
-            forest = build_forest(self.grammar, n, np.stack(columns))
+            forest = build_forest(self.grammar, words, np.stack(columns))
             if not forest.is_empty:
                 return log_z, forest
         room = _room(chart_room(self.rules, n))
         log_z, *columns = prune_chart(self.rules, terminals, tags, spans, p_node, p_edge, room)
-        return log_z, build_forest(self.grammar, n, np.stack(columns))
+        return log_z, build_forest(self.grammar, words, np.stack(columns))
 
     def training_forest(self, tree: Tree, scheme: Binarisation, p_min: float) -> tuple[Forest, Forest]:
         """(the pruned forest of a tree's words with the tree itself in it, the forest of the tree alone)."""
@@ -136,7 +136,7 @@ class CoarseParser:
         if not found:
             return None
         items = np.unique(np.concatenate(found, axis=1), axis=1)
-        forest = build_forest(self.grammar, len(trees[0].words()), items)
+        forest = build_forest(self.grammar, trees[0].words(), items)
         return Parses(forest, self.grammar, self.weight, None, None)
 
     def parses(

@@ -93,7 +93,7 @@ def _described(task: str, kind: Kind) -> list[Described]:
     own = [*describe(kind.load_options())]
     groups = list(dict.fromkeys(item.option.group for item in own))
     own.sort(key=lambda item: (item.option.group in (LEARNING, FORESTS), groups.index(item.option.group)))
-    return own + [*describe(TASKS[task])]
+    return [*own, *describe(TASKS[task])]
 
 
 def _command(task: str, kind: Kind) -> Callable[..., None]:

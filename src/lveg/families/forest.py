@@ -57,26 +57,46 @@ class Judge(Stored):
 
 
 class ForestFamily(Family, Judge):
-    """A family of tree grammars: sums over the derivations of a forest."""
+    """A family of tree grammars: sums over the derivations of a forest.
+
+    log_factor, where it is given, multiplies each edge by exp of it: one number for each edge of all forests, one
+    forest after the other; 0 for edges that stay.
+    """
 
     @abstractmethod
     def pack(self, forest: Forest) -> Ints:
         """What inference reads of a forest, whatever the parameters, in one array with its length first."""
 
     @abstractmethod
-    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+    def run(
+        self,
+        packed: Ints,
+        signs: Sequence[float] = (),
+        slope: Floats | None = None,
+        log_factor: Floats | None = None,
+        edge_slope: Floats | None = None,
+    ) -> Floats:
         """The log Z of each of the packed forests, one after the other in one array.
 
-        slope: sign × the derivative of each log Z in `value` is added; one sign for each forest.
+        slope: sign × the derivative of each log Z in `value` is added; one sign for each forest. edge_slope: filled
+        with sign × the derivative in each log factor, which is the posterior of the edge; with `slope` only.
         """
 
-    def log_z(self, forest: Forest) -> float:
+    @abstractmethod
+    def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
+        """log Z, and the posteriors of nodes and edges; log Z is -inf if no derivation has any weight."""
+
+    @abstractmethod
+    def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
+        """Derivations drawn from the posterior, independently; edges with parents first."""
+
+    def log_z(self, forest: Forest, log_factor: Floats | None = None) -> float:
         """Log of the summed weight of all derivations and subtypes, -inf if there is none."""
-        return float(self.run(self.pack(forest))[0])
+        return float(self.run(self.pack(forest), log_factor=log_factor)[0])
 
     def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
-        """The log weight of the derivation with these edges, its subtypes summed out."""
-        return self.log_z(build_forest(grammar, forest.n_words, anchored_rules(forest, edges), may_stay=False))
+        """The log weight of the derivation with these edges, its subtypes summed out; without any factor."""
+        return self.log_z(build_forest(grammar, forest.words, anchored_rules(forest, edges), may_stay=False))
 
     def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
         """log P(derivation | sentence) of the derivations with these edges, given what `posterior` said."""

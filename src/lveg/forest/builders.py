@@ -80,7 +80,7 @@ def intersect(grammar: Grammar, forest: Forest, constraints: Constraints) -> For
     banned = is_inner & ((table == CLOSED) | ((table == NO_PHRASE) & ~is_part))
     banned |= (rule < grammar.unary_start) & (table == ONLY_PHRASE) & is_part
     banned |= is_lexical & (given >= 0) & (lhs - grammar.n_nonterminals != given)
-    return build_forest(grammar, forest.n_words, np.ascontiguousarray(items[:, ~banned]))
+    return build_forest(grammar, forest.words, np.ascontiguousarray(items[:, ~banned]))
 
 
 def derivation_rules(grammar: Grammar, derivation: Derivation, words: Sequence[str]) -> Ints:
@@ -114,7 +114,7 @@ def derivation_rules(grammar: Grammar, derivation: Derivation, words: Sequence[s
 def tree_forest(grammar: Grammar, tree: Tree, scheme: Binarisation) -> Forest:
     """The forest with the one derivation of a cleaned tree."""
     words = tree.words()
-    return build_forest(grammar, len(words), derivation_rules(grammar, binarise(tree, scheme), words), may_stay=False)
+    return build_forest(grammar, words, derivation_rules(grammar, binarise(tree, scheme), words), may_stay=False)
 
 
 def trees_forest(grammar: Grammar, trees: Iterable[Tree], scheme: Binarisation) -> Forest:
@@ -124,8 +124,8 @@ def trees_forest(grammar: Grammar, trees: Iterable[Tree], scheme: Binarisation) 
 
 def union(grammar: Grammar, forests: Sequence[Forest]) -> Forest:
     """The forest of all derivations that the anchored rules of several forests allow."""
-    lengths = {forest.n_words for forest in forests}
-    if len(lengths) != 1:
+    (words, *others) = {forest.words for forest in forests}
+    if others:
         raise GrammarError("forests to be joined must be over the same words")
     items = np.unique(np.concatenate([anchored_rules(forest) for forest in forests], axis=1), axis=1)
-    return build_forest(grammar, lengths.pop(), items)
+    return build_forest(grammar, words, items)

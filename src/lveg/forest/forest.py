@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,7 +21,7 @@ class Forest:
     none). A forest without nodes holds no derivation.
     """
 
-    n_words: int
+    words: tuple[str, ...]
     node_symbol: Ints
     node_start: Ints
     node_end: Ints
@@ -29,6 +30,11 @@ class Forest:
     edge_rule: Ints
     edge_left: Ints
     edge_right: Ints
+
+    @property
+    def n_words(self) -> int:
+        """Words of the sentence."""
+        return len(self.words)
 
     @property
     def n_nodes(self) -> int:
@@ -52,14 +58,14 @@ class Forest:
         return head
 
 
-def build_forest(grammar: Grammar, n_words: int, items: Ints, may_stay: bool = True) -> Forest:
-    """The forest of all derivations that use only the anchored rules.
+def build_forest(grammar: Grammar, words: Sequence[str], items: Ints, may_stay: bool = True) -> Forest:
+    """The forest of all derivations of the words that use only the anchored rules.
 
     items: int32 (4, m): rule, start, split, end. The split is the end for rules with fewer than two children.
     may_stay: whether a symbol that has unary rules over a span may also be used without one, where it can; false for
     the rules of one derivation, in which a chain may come back to its first symbol.
     """
-    n_symbols = len(grammar.symbols)
+    n_words, n_symbols = len(words), len(grammar.symbols)
     starts = (grammar.unary_start, grammar.root_start, grammar.lexical_start)
     keys = head_keys(n_words, n_symbols, *starts, grammar.rule_lhs, items)
     if (np.diff(keys) < 0).any():
@@ -74,7 +80,7 @@ def build_forest(grammar: Grammar, n_words: int, items: Ints, may_stay: bool = T
     if len(key):
         symbol[-1], width[-1] = -1, n_words
     return Forest(
-        n_words=n_words,
+        words=tuple(words),
         node_symbol=symbol.astype(np.int32),
         node_start=start.astype(np.int32),
         node_end=(start + width).astype(np.int32),

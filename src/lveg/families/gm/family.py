@@ -15,9 +15,10 @@ from lveg.families.forest import ForestFamily, Posterior, count_packed
 from lveg.families.gm.options import COVARIANCES
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.factors import split_factors
 from lveg.kernels.gm import Cut, run
 from lveg.kernels.gm_overlaps import Components
-from lveg.kernels.gm_plan import make_plan, view_plan
+from lveg.kernels.gm_plan import make_plan
 from lveg.kernels.gm_sample import draw_many
 
 
@@ -121,47 +122,59 @@ class Gm(ForestFamily):
         """The plan of a forest."""
         return plan(forest)
 
-    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+    def run(
+        self,
+        packed: Ints,
+        signs: Sequence[float] = (),
+        slope: Floats | None = None,
+        log_factor: Floats | None = None,
+        edge_slope: Floats | None = None,
+    ) -> Floats:
         """The log Z of each of the plans; adds sign × its gradient to `slope`."""
-        nothing = np.empty(0)
         into = _NO_GRADIENT if slope is None else self.parts(slope)
-        return self._run(packed, np.array(signs, dtype=float), nothing, nothing, into)
+        edge_slope = _NOTHING if edge_slope is None else edge_slope
+        return self._run(packed, np.array(signs, dtype=float), log_factor, edge_slope, _NOTHING, into)
 
-    def posterior(self, forest: Forest) -> Posterior:
+    def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""
-        planned = self.pack(forest)
-        edge, node = np.zeros(int(planned[3])), np.empty(forest.n_nodes)
-        (log_z,) = self._run(planned, np.empty(0), edge, node, _NO_GRADIENT)
-        copies = _planned_edges(forest, planned)
-        edge = np.add.reduceat(edge, np.cumsum(copies) - copies)
+        edge, node = np.zeros(forest.n_edges), np.empty(forest.n_nodes)
+        (log_z,) = self._run(plan(forest), _NOTHING, log_factor, edge, node, _NO_GRADIENT)
         return Posterior(float(log_z), node, edge, np.empty(0))
 
-    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+    def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
-        planned = self.pack(forest)
         n_edges = 2 * forest.n_nodes
         uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
         chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
-        draw_many(planned, self.components, uniform, chosen, sizes)
-        real = np.repeat(np.arange(forest.n_edges, dtype=np.int32), _planned_edges(forest, planned))
-        return [real[row[:size]] for row, size in zip(chosen, sizes, strict=True)]
+        draw_many(plan(forest), split_factors(log_factor), self.components, uniform, chosen, sizes)
+        return [row[:size].copy() for row, size in zip(chosen, sizes, strict=True)]
 
     def count_cut(self, plans: Ints) -> tuple[Floats, int, int]:
         """(log Z of each plan, components that scores had, components that pruning cut)."""
         tally = np.zeros(2, np.int64)
-        log_z = self._run(plans, np.empty(0), np.empty(0), np.empty(0), _NO_GRADIENT, tally)
+        log_z = self._run(plans, _NOTHING, None, _NOTHING, _NOTHING, _NO_GRADIENT, tally)
         return log_z, int(tally[0]), int(tally[1])
 
-    def _run(self, plans: Ints, sign: Floats, edge: Floats, node: Floats, into: Parts, tally: Any = None) -> Floats:
-        log_z = np.empty(count_packed(plans))
+    def _run(
+        self,
+        plans: Ints,
+        sign: Floats,
+        log_factor: Floats | None,
+        edge: Floats,
+        node: Floats,
+        into: Parts,
+        tally: Any = None,
+    ) -> Floats:
+        log_z, factors = np.empty(count_packed(plans)), split_factors(log_factor)
         tally = np.zeros(2, np.int64) if tally is None else tally
         cut = Cut(0, 0, 0.0, tally)
         if self.pruning is not None:
             cut = Cut(self.pruning.k_min, self.pruning.k_max, self.pruning.theta, tally)
-        run(plans, sign, self.components, log_z, edge, node, *into, cut)
+        run(plans, sign, factors, self.components, log_z, edge, node, *into, cut)
         return log_z
 
 
+_NOTHING = np.empty(0)
 _NO_GRADIENT = (np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
 
 
@@ -169,13 +182,6 @@ def plan(forest: Forest) -> Ints:
     """What inference needs to know of a forest, whatever the parameters, in one compact array."""
     packed: Ints = make_plan(forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right)
     return packed
-
-
-def _planned_edges(forest: Forest, planned: Ints) -> Ints:
-    """How many planned edges stand for each edge: one that stays is a copy for each entry below it."""
-    entries = np.diff(view_plan(planned, 0).node_entry)
-    counts: Ints = np.where(forest.edge_rule < 0, entries[forest.edge_left], 1)
-    return counts
 
 
 def columns_of(grammar: Grammar, ptr: Ints) -> Ints:

@@ -110,7 +110,7 @@ def best_forest(data: TreeData, forest: Forest, gold: Forest, count: int) -> For
     """The part of a forest that the rules of the treebank grammar's best trees, and of the gold tree, make."""
     scores = np.log(Pcfg(data.weight).posterior(forest).edge_weight)
     edges = np.unique(np.concatenate([edges for _, edges in best_derivations(forest, scores, count)]))
-    kept = build_forest(data.grammar, forest.n_words, anchored_rules(forest, edges))
+    kept = build_forest(data.grammar, forest.words, anchored_rules(forest, edges))
     return union(data.grammar, [kept, gold])
 
 

@@ -19,6 +19,7 @@ from lveg.families.forest import ForestFamily, Posterior, count_packed, pack
 from lveg.forest.forest import Forest
 from lveg.grammar.estimate import STAY_PRIOR
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
+from lveg.kernels.factors import split_factors
 from lveg.kernels.lvg import Weights, draw_many, run
 from lveg.kernels.lvg_blocks import (
     Blocks,
@@ -126,22 +127,22 @@ class Subtyped(ForestFamily):
         """The parts of a forest in one array."""
         return pack(forest)
 
-    def posterior(self, forest: Forest) -> Posterior:
+    def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""
-        finest = self.finest
+        finest, factors = self.finest, split_factors(log_factor)
         sizes = np.where(forest.node_symbol >= 0, finest.shape.subtypes[forest.node_symbol], 1)
         edge, share, log_z = np.zeros(forest.n_edges), np.zeros(int(sizes.sum())), np.empty(1)
-        run(pack(forest), _NOTHING, finest.weights, log_z, edge, share, _NOTHING, _NOTHING)
+        run(pack(forest), _NOTHING, factors, finest.weights, log_z, edge, share, _NOTHING, _NOTHING)
         return Posterior(float(log_z[0]), np.add.reduceat(share, np.cumsum(sizes) - sizes), edge, np.empty(0))
 
-    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+    def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
-        if not np.isfinite(self.log_z(forest)):
+        if not np.isfinite(self.log_z(forest, log_factor)):
             raise GrammarError("no derivation has any weight: there is none to draw")
         n_edges = 2 * forest.n_nodes
         uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
         chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
-        draw_many(pack(forest), self.finest.weights, uniform, chosen, sizes)
+        draw_many(pack(forest), split_factors(log_factor), self.finest.weights, uniform, chosen, sizes)
         return [row[:size].copy() for row, size in zip(chosen, sizes, strict=True)]
 
     def describe(self) -> Facts:
@@ -205,25 +206,42 @@ class Lvg(Subtyped):
         sum_rows(shape.blocks, 0, len(shape.blocks.lhs), step, sums)
         return bool(np.allclose(sums[sums > 0.0], 1.0, rtol=0.0, atol=1e-6))
 
-    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+    def run(
+        self,
+        packed: Ints,
+        signs: Sequence[float] = (),
+        slope: Floats | None = None,
+        log_factor: Floats | None = None,
+        edge_slope: Floats | None = None,
+    ) -> Floats:
         """The log Z of each of the packed forests; adds sign × the expected uses of weights to `slope`."""
         if slope is None:
-            log_z = np.empty(count_packed(packed))
-            run(packed, _NOTHING, self.weights, log_z, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
+            log_z, factors = np.empty(count_packed(packed)), split_factors(log_factor)
+            run(packed, _NOTHING, factors, self.weights, log_z, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
             return log_z
         slopes = np.zeros_like(slope)
-        log_z = self.add_uses(packed, signs, slopes)
+        log_z = self.add_uses(packed, signs, slopes, None, log_factor, edge_slope)
         slope += slopes * self.weight
         return log_z
 
-    def add_uses(self, packed: Ints, signs: Sequence[float], into: Floats, usage: Floats | None = None) -> Floats:
+    def add_uses(
+        self,
+        packed: Ints,
+        signs: Sequence[float],
+        into: Floats,
+        usage: Floats | None = None,
+        log_factor: Floats | None = None,
+        edge_slope: Floats | None = None,
+    ) -> Floats:
         """Add sign × the derivative of log Z of each forest in every weight, and the uses of subtypes; their log Z.
 
-        Times the weights the derivatives are expected uses, which are also the derivatives in log weights.
+        Times the weights the derivatives are expected uses, which are also the derivatives in log weights. edge_slope:
+        see `ForestFamily.run`.
         """
-        log_z = np.empty(len(signs))
+        log_z, factors, sign = np.empty(len(signs)), split_factors(log_factor), np.array(signs, dtype=float)
         usage = _NOTHING if usage is None else usage
-        run(packed, np.array(signs, dtype=float), self.weights, log_z, _NOTHING, _NOTHING, into, usage)
+        edge_slope = _NOTHING if edge_slope is None else edge_slope
+        run(packed, sign, factors, self.weights, log_z, edge_slope, _NOTHING, into, usage)
         return log_z
 
     def project(self, group: Ints, usage: Floats) -> Lvg:

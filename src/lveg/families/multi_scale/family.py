@@ -64,11 +64,18 @@ class MultiScale(Subtyped):
         check_facts(facts, {})
         return cls(shape_of(grammar, arrays["subtypes"]), arrays["production"], arrays["log_weight"])
 
-    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+    def run(
+        self,
+        packed: Ints,
+        signs: Sequence[float] = (),
+        slope: Floats | None = None,
+        log_factor: Floats | None = None,
+        edge_slope: Floats | None = None,
+    ) -> Floats:
         """The log Z of each of the packed forests; adds sign × the expected uses of productions to `slope`."""
         if slope is None:
-            return self.finest.run(packed)
+            return self.finest.run(packed, log_factor=log_factor)
         slopes = np.zeros(self.shape.size)
-        log_z = self.finest.add_uses(packed, signs, slopes)
+        log_z = self.finest.add_uses(packed, signs, slopes, None, log_factor, edge_slope)
         slope += np.bincount(self.production, slopes * self.finest.weight, minlength=len(slope))
         return log_z

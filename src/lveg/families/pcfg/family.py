@@ -15,7 +15,8 @@ from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels import semiring
 from lveg.kernels.assemble import STAY
-from lveg.kernels.lvg import view_forest
+from lveg.kernels.factors import split_factors
+from lveg.kernels.lvg import Packed, view_forest
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,37 +61,52 @@ class Pcfg(ForestFamily):
         """The parts of a forest in one array."""
         return pack(forest)
 
-    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+    def run(
+        self,
+        packed: Ints,
+        signs: Sequence[float] = (),
+        slope: Floats | None = None,
+        log_factor: Floats | None = None,
+        edge_slope: Floats | None = None,
+    ) -> Floats:
         """The log Z of each of the packed forests; adds sign × the expected uses of rules to `slope`."""
-        found, begin = [], 0
+        found, begin, first = [], 0, 0
         while begin < len(packed):
             forest = view_forest(packed, begin)
-            weight = self._edge_weights(forest.edge_rule)
-            value, scale = np.empty(len(forest.node_symbol)), np.empty(len(forest.node_symbol), np.int64)
-            links = forest.edge_ptr, forest.edge_left, forest.edge_right
-            found.append(semiring.inside(*links, weight, value, scale))
-            if slope is not None and found[-1] > -np.inf:
-                node, edge = np.zeros(len(value)), np.zeros(len(weight))
-                semiring.outside(*links, weight, value, scale, node, edge)
+            last = first + len(forest.edge_rule)
+            factor = None if log_factor is None else log_factor[first:last]
+            posterior = self._weigh(forest, factor, slope is not None)
+            found.append(posterior.log_z)
+            if slope is not None:
+                edge = signs[len(found) - 1] * posterior.edge
                 real = forest.edge_rule != STAY
-                np.add.at(slope, forest.edge_rule[real], signs[len(found) - 1] * edge[real])
-            begin += int(packed[begin])
+                np.add.at(slope, forest.edge_rule[real], edge[real])
+                if edge_slope is not None:
+                    edge_slope[first:last] = edge
+            begin, first = begin + int(packed[begin]), last
         return np.array(found)
 
-    def posterior(self, forest: Forest) -> Posterior:
+    def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest."""
-        weight = self._edge_weights(forest.edge_rule)
-        value, scale = np.empty(forest.n_nodes), np.empty(forest.n_nodes, np.int64)
-        node, edge = np.zeros(forest.n_nodes), np.zeros(forest.n_edges)
+        return self._weigh(forest, log_factor, True)
+
+    def _weigh(self, forest: Forest | Packed, log_factor: Floats | None, with_outside: bool) -> Posterior:
+        """log Z, and with the outside pass the posteriors of nodes and edges."""
+        weight, factors = self._edge_weights(forest.edge_rule), split_factors(log_factor)
+        size = len(forest.node_symbol)
+        value, scale = np.empty(size), np.empty(size, np.int64)
+        node, edge = np.zeros(size), np.zeros(len(weight))
         links = forest.edge_ptr, forest.edge_left, forest.edge_right
-        log_z = semiring.inside(*links, weight, value, scale)
-        if log_z > -np.inf:
-            semiring.outside(*links, weight, value, scale, node, edge)
+        log_z = semiring.inside(*links, weight, factors, value, scale)
+        if with_outside and log_z > -np.inf:
+            semiring.outside(*links, weight, factors, value, scale, node, edge)
+        if log_factor is not None:
+            weight = weight * np.exp(log_factor)
         return Posterior(log_z, node, edge, weight)
 
-    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+    def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
-        posterior = self.posterior(forest)
+        posterior = self.posterior(forest, log_factor)
         if posterior.log_z == -np.inf:
             raise GrammarError("no derivation has any weight: there is none to draw")
         generator = np.random.default_rng(seed)

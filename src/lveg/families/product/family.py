@@ -11,7 +11,7 @@ import numpy as np
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import Judge, Posterior
-from lveg.families.registry import kinds
+from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 
@@ -37,35 +37,17 @@ class Product(Judge):
 
     def arrays(self) -> Arrays:
         """Those of the members, each behind its number."""
-        return {
-            f"{number}.{name}": array
-            for number, member in enumerate(self.members)
-            for name, array in member.arrays().items()
-        }
+        return nested_arrays(self.members)
 
     def facts(self) -> Facts:
         """Names and facts of the members."""
-        return {"members": [{"name": member.name, "facts": member.facts()} for member in self.members]}
+        return nested_facts(self.members)
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Product:
         """The grammars in a model file."""
-        listed = facts.get("members")
-        if list(facts) != ["members"] or not isinstance(listed, list) or not listed:
-            raise GrammarError("its members are not listed")
-        members = []
-        for number, item in enumerate(listed):
-            if not isinstance(item, dict) or set(item) != {"name", "facts"} or not isinstance(item["facts"], dict):
-                raise GrammarError(f"member {number} is not a name and facts")
-            kind = kinds("parser").get(item["name"]) if isinstance(item["name"], str) else None
-            if kind is None or kind.name == cls.name:
-                raise GrammarError(f"member {number} is of an unknown family")
-            prefix = f"{number}."
-            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            members.append(cast(Judge, kind.load_family().restore(grammar, weight, own, item["facts"])))
-        if len(arrays) != sum(len(member.arrays()) for member in members):
-            raise GrammarError("it has arrays of no member")
-        return cls(tuple(members))
+        members = restore_nested(["parser"], cls.name, grammar, weight, arrays, facts)
+        return cls(tuple(cast(list[Judge], members)))
 
     def describe(self) -> Facts:
         """What the members are."""

@@ -14,6 +14,7 @@ from lveg.families.forest import Posterior, pack
 from lveg.families.lvg.family import LVG_ARRAYS, Lvg, Subtyped, shape_of
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.factors import split_factors
 from lveg.kernels.lvg_levels import Levels, coarse_to_fine
 
 LEAST_KEPT = 1e-4
@@ -84,9 +85,16 @@ class SplitMerge(Subtyped):
             raise GrammarError("its weights have no coarser ones")
         return found
 
-    def run(self, packed: Ints, signs: Sequence[float] = (), slope: Floats | None = None) -> Floats:
+    def run(
+        self,
+        packed: Ints,
+        signs: Sequence[float] = (),
+        slope: Floats | None = None,
+        log_factor: Floats | None = None,
+        edge_slope: Floats | None = None,
+    ) -> Floats:
         """The log Z of each of the packed forests by the finest grammar; adds sign × its derivative to `slope`."""
-        return self.grammar.run(packed, signs, slope)
+        return self.grammar.run(packed, signs, slope, log_factor, edge_slope)
 
     @cached_property
     def levels(self) -> Levels:
@@ -111,10 +119,10 @@ class SplitMerge(Subtyped):
             group=np.concatenate(above),
         )
 
-    def posterior(self, forest: Forest) -> Posterior:
-        """Inside and outside over what each level leaves to the next; over the whole forest where that is nothing."""
+    def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
+        """Inside and outside over what each level leaves to the next; over the whole forest if that is nothing."""
         edge, node = np.zeros(forest.n_edges), np.zeros(forest.n_nodes)
-        log_z = coarse_to_fine(pack(forest), self.levels, self.least, edge, node)
+        log_z = coarse_to_fine(pack(forest), split_factors(log_factor), self.levels, self.least, edge, node)
         if log_z == -np.inf:
-            return super().posterior(forest)
+            return super().posterior(forest, log_factor)
         return Posterior(log_z, node, edge, np.empty(0))

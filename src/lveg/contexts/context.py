@@ -1,0 +1,40 @@
+"""What contexts share. A context multiplies any family; its parameters are learned with it and saved with it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Self
+
+from lveg.families.family import Stored
+from lveg.forest.forest import Forest
+from lveg.grammar.grammar import Floats, Ints
+
+
+class Context(Stored):
+    """Log factors from parameters that are one vector."""
+
+    if TYPE_CHECKING:  # a field or a property, as the context likes
+
+        @property
+        def value(self) -> Floats:
+            """All parameters in one vector, in which gradients are taken."""
+
+    @abstractmethod
+    def with_value(self, value: Floats) -> Self:
+        """The same context with other parameters, which are not copied."""
+
+
+class ForestContext(Context):
+    """A factor for each edge of a forest."""
+
+    @abstractmethod
+    def rows(self, forest: Forest) -> Ints:
+        """What the context reads of a forest and its words, whatever the parameters, with its length first."""
+
+    @abstractmethod
+    def score(self, rows: Ints) -> Floats:
+        """The log factor of each edge of forests one after the other; 0 for edges that stay."""
+
+    @abstractmethod
+    def add(self, rows: Ints, edge_slope: Floats, slope: Floats) -> None:
+        """Add to `slope` the derivative of something, given its derivative in each log factor."""

@@ -1,0 +1,10 @@
+"""A family times contexts: the words around a rule decide with it."""
+
+from lveg.families.registry import Kind
+
+KIND = Kind(
+    name="contextual",
+    task="parser",
+    summary="Any family of grammars times factors from the words around each rule.",
+    family="lveg.families.contextual.family:Contextual",
+)

@@ -1,0 +1,139 @@
+"""A family of tree grammars whose edges are multiplied by factors from contexts  [math: context]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+
+from lveg.contexts.context import ForestContext
+from lveg.families.family import Arrays, Facts
+from lveg.families.forest import ForestFamily, Posterior
+from lveg.families.nested import nested_arrays, nested_facts, restore_nested
+from lveg.forest.forest import Forest
+from lveg.grammar.grammar import Floats, Grammar, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Contextual(ForestFamily):
+    """A family, and contexts that multiply it. All of their parameters together are one vector."""
+
+    family: ForestFamily
+    contexts: tuple[ForestContext, ...]
+
+    name = "contextual"
+
+    @property
+    def p_min(self) -> float:  # type: ignore[override]
+        """The threshold of the family."""
+        return self.family.p_min
+
+    @cached_property
+    def value(self) -> Floats:
+        """The parameters of the family, then those of the contexts."""
+        return np.concatenate([self.family.value, *(context.value for context in self.contexts)])
+
+    def with_value(self, value: Floats) -> Contextual:
+        """The same with other parameters, which are not copied."""
+        own, *rest = self._parts(value)
+        contexts = (context.with_value(part) for context, part in zip(self.contexts, rest, strict=True))
+        return Contextual(self.family.with_value(own), tuple(contexts))
+
+    def _parts(self, vector: Floats) -> list[Floats]:
+        """Of a vector of something for every parameter the views of the family and of each context."""
+        sizes = [self.family.value.size, *(context.value.size for context in self.contexts)]
+        return np.split(vector, np.cumsum(sizes)[:-1])
+
+    def arrays(self) -> Arrays:
+        """Those of the family and the contexts, each behind its number."""
+        return nested_arrays((self.family, *self.contexts))
+
+    def facts(self) -> Facts:
+        """Names and facts of the family and the contexts."""
+        return nested_facts((self.family, *self.contexts))
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Contextual:
+        """The family and its contexts in a model file."""
+        tasks = ("parser", "parser-context")
+        family, *contexts = restore_nested(tasks, cls.name, grammar, weight, arrays, facts)
+        return cls(cast(ForestFamily, family), tuple(cast(list[ForestContext], contexts)))
+
+    def describe(self) -> Facts:
+        """What the family and the contexts are."""
+        return {
+            "base": {"model": self.family.name, **self.family.describe()},
+            "contexts": [{"context": context.name, **context.describe()} for context in self.contexts],
+        }
+
+    def pack(self, forest: Forest) -> Ints:
+        """The packed forest and what each context reads of it: length, their lengths, and they."""
+        parts = [self.family.pack(forest), *(context.rows(forest) for context in self.contexts)]
+        sizes = [len(part) for part in parts]
+        head = np.array([1 + len(sizes) + sum(sizes), *sizes], np.int32)
+        return np.concatenate([head, *parts])
+
+    def _unpack(self, packed: Ints) -> list[Ints]:
+        """The packed forests, and what each context reads of them, each one after the other."""
+        n_parts = 1 + len(self.contexts)
+        found: list[list[Ints]] = [[] for _ in range(n_parts)]
+        begin = 0
+        while begin < len(packed):
+            at = begin + 1 + n_parts
+            for part, size in zip(found, packed[begin + 1 : at].tolist(), strict=True):
+                part.append(packed[at : at + size])
+                at += size
+            begin = at
+        return [np.concatenate(part) for part in found]
+
+    def run(
+        self,
+        packed: Ints,
+        signs: Sequence[float] = (),
+        slope: Floats | None = None,
+        log_factor: Floats | None = None,
+        edge_slope: Floats | None = None,
+    ) -> Floats:
+        """The log Z of each of the packed forests; adds sign × its derivative in all parameters to `slope`."""
+        plain, *rows = self._unpack(packed)
+        log_factor = self._score(rows, log_factor)
+        if slope is None:
+            return self.family.run(plain, log_factor=log_factor)
+        edge_slope = np.empty_like(log_factor) if edge_slope is None else edge_slope
+        own, *rest = self._parts(slope)
+        log_z = self.family.run(plain, signs, own, log_factor, edge_slope)
+        for context, row, part in zip(self.contexts, rows, rest, strict=True):
+            context.add(row, edge_slope, part)
+        return log_z
+
+    def _score(self, rows: Sequence[Ints], more: Floats | None = None) -> Floats:
+        scores = [context.score(row) for context, row in zip(self.contexts, rows, strict=True)]
+        total: Floats = np.sum(scores if more is None else [*scores, more], axis=0)
+        return total
+
+    def log_factor(self, forest: Forest) -> Floats:
+        """The log factor of each edge of a forest."""
+        return self._score([context.rows(forest) for context in self.contexts])
+
+    def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
+        """Inside and outside over the forest."""
+        own = self.log_factor(forest)
+        return self.family.posterior(forest, own if log_factor is None else own + log_factor)
+
+    def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
+        """Derivations drawn from the posterior, independently; edges with parents first."""
+        own = self.log_factor(forest)
+        return self.family.samples(forest, count, seed, own if log_factor is None else own + log_factor)
+
+    def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
+        """log P(derivation | sentence) of the derivations with these edges, given what `posterior` said."""
+        own = self.log_factor(forest)
+        plain = self.family.log_probs(grammar, forest, chosen, posterior)
+        return [log_prob + float(own[edges].sum()) for log_prob, edges in zip(plain, chosen, strict=True)]
+
+    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
+        """The log weight of the derivation with these edges, with the factors of its edges."""
+        return self.family.log_derivation(grammar, forest, edges) + float(self.log_factor(forest)[edges].sum())

@@ -1,0 +1,48 @@
+"""Families that are made of others: how their parts go into one model file and come back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lveg.errors import GrammarError
+from lveg.families.family import Arrays, Facts, Stored
+from lveg.families.registry import kinds
+from lveg.grammar.grammar import Floats, Grammar
+
+
+def nested_arrays(parts: Sequence[Stored]) -> Arrays:
+    """The arrays of the parts, each behind its part's number."""
+    return {
+        f"{number}.{name}": array for number, part in enumerate(parts) for name, array in part.arrays().items()
+    }  # fmt: skip
+
+
+def nested_facts(parts: Sequence[Stored]) -> Facts:
+    """Names and facts of the parts."""
+    return {"parts": [{"name": part.name, "facts": part.facts()} for part in parts]}
+
+
+def restore_nested(
+    tasks: Sequence[str], owner: str, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts
+) -> list[Stored]:
+    """The parts in a model file; tasks: of the first part, of the second, and so on, the last for all others.
+
+    owner: the name of the family that they are parts of, which must not be one of them.
+    """
+    listed = facts.get("parts")
+    if list(facts) != ["parts"] or not isinstance(listed, list) or not listed:
+        raise GrammarError("its parts are not listed")
+    parts: list[Stored] = []
+    for number, item in enumerate(listed):
+        if not isinstance(item, dict) or set(item) != {"name", "facts"} or not isinstance(item["facts"], dict):
+            raise GrammarError(f"part {number} is not a name and facts")
+        task, name = tasks[min(number, len(tasks) - 1)], item["name"]
+        kind = kinds(task).get(name) if isinstance(name, str) and name != owner else None
+        if kind is None:
+            raise GrammarError(f"part {number} is of an unknown kind")
+        prefix = f"{number}."
+        own = {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+        parts.append(kind.load_family().restore(grammar, weight, own, item["facts"]))
+    if len(arrays) != sum(len(part.arrays()) for part in parts):
+        raise GrammarError("it has arrays of no part")
+    return parts
