@@ -12,9 +12,10 @@ from lveg.errors import GrammarError
 from lveg.families.pcfg import Posterior
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.factors import split_factors
 from lveg.kernels.gm import Cut, run
 from lveg.kernels.gm_overlaps import Components
-from lveg.kernels.gm_plan import make_plan, view_plan
+from lveg.kernels.gm_plan import make_plan
 from lveg.kernels.gm_sample import draw_many
 
 COVARIANCES = ("spherical", "diagonal")
@@ -80,58 +81,69 @@ class Gm:
         """The parameters as the kernels want them."""
         return Components(self.ptr, np.exp(self.log_weight), self.mean, np.exp(2.0 * self.log_std), self.first)
 
-    def log_z(self, forest: Forest) -> float:
-        """Log of the summed weight of all derivations and subtypes."""
-        return float(self.log_zs(plan(forest))[0])
+    def log_z(self, forest: Forest, log_factor: Floats | None = None) -> float:
+        """Log of the summed weight of all derivations and subtypes; see `log_zs`."""
+        return float(self.log_zs(plan(forest), log_factor)[0])
 
-    def log_zs(self, plans: Ints) -> Floats:
-        """The log Z of each of the plans, one after the other in one array."""
-        nothing = np.empty(0)
-        return self._run(plans, nothing, nothing, nothing, _NO_GRADIENT)
+    def log_zs(self, plans: Ints, log_factor: Floats | None = None) -> Floats:
+        """The log Z of each of the plans, one after the other in one array.
 
-    def posterior(self, forest: Forest) -> Posterior:
+        log_factor: what multiplies each edge, for the edges of all forests; None for 1.
+        """
+        return self._run(plans, _NOTHING, log_factor, _NOTHING, _NOTHING, _NO_GRADIENT)
+
+    def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""
-        planned = plan(forest)
-        edge, node = np.zeros(int(planned[3])), np.empty(forest.n_nodes)
-        (log_z,) = self._run(planned, np.empty(0), edge, node, _NO_GRADIENT)
-        copies = _planned_edges(forest, planned)
-        edge = np.add.reduceat(edge, np.cumsum(copies) - copies)
+        edge, node = np.zeros(forest.n_edges), np.empty(forest.n_nodes)
+        (log_z,) = self._run(plan(forest), _NOTHING, log_factor, edge, node, _NO_GRADIENT)
         return Posterior(float(log_z), node, edge, np.empty(0))
 
-    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+    def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
-        planned = plan(forest)
         n_edges = 2 * forest.n_nodes
         uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
         chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
-        draw_many(planned, self.components, uniform, chosen, sizes)
-        real = np.repeat(np.arange(forest.n_edges, dtype=np.int32), _planned_edges(forest, planned))
-        return [real[row[:size]] for row, size in zip(chosen, sizes, strict=True)]
+        draw_many(plan(forest), split_factors(log_factor), self.components, uniform, chosen, sizes)
+        return [row[:size].copy() for row, size in zip(chosen, sizes, strict=True)]
 
-    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
+    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints, log_factor: Floats | None = None) -> float:
         """The log weight of the derivation with these edges, its subtypes integrated out."""
-        return self.log_z(build_forest(grammar, forest.n_words, anchored_rules(forest, edges), may_stay=False))
+        one = build_forest(grammar, forest.n_words, anchored_rules(forest, edges), may_stay=False)
+        return self.log_z(one) + (0.0 if log_factor is None else float(log_factor[edges].sum()))
 
-    def add_gradient(self, plans: Ints, signs: Sequence[float], into: Gradient) -> Floats:
-        """Add sign × the gradient of log Z of each plan; their log Z."""
-        nothing = np.empty(0)
-        return self._run(plans, np.array(signs, dtype=float), nothing, nothing, into)
+    def add_gradient(
+        self,
+        plans: Ints,
+        signs: Sequence[float],
+        into: Gradient,
+        log_factor: Floats | None = None,
+        edge_slope: Floats | None = None,
+    ) -> Floats:
+        """Add sign × the gradient of log Z of each plan; their log Z.
+
+        edge_slope is filled with sign × the derivative in each log factor: the posterior of the edge.
+        """
+        edge_slope = _NOTHING if edge_slope is None else edge_slope
+        return self._run(plans, np.array(signs, dtype=float), log_factor, edge_slope, _NOTHING, into)
 
     def zero_gradient(self) -> Gradient:
         """Room for a gradient."""
         return Gradient(np.zeros_like(self.log_weight), np.zeros_like(self.mean), np.zeros_like(self.log_std))
 
-    def _run(self, plans: Ints, sign: Floats, edge: Floats, node: Floats, into: Gradient) -> Floats:
-        log_z = np.empty(count_plans(plans))
+    def _run(
+        self, plans: Ints, sign: Floats, log_factor: Floats | None, edge: Floats, node: Floats, into: Gradient
+    ) -> Floats:
+        log_z, factors = np.empty(count_plans(plans)), split_factors(log_factor)
         cut = _NO_CUT
         if self.pruning is not None:
             cut = Cut(self.pruning.k_min, self.pruning.k_max, self.pruning.theta, np.zeros(2, np.int64))
-        run(plans, sign, self.components, log_z, edge, node, into.log_weight, into.mean, into.log_std, cut)
+        run(plans, sign, factors, self.components, log_z, edge, node, into.log_weight, into.mean, into.log_std, cut)
         if self.pruning is not None:
             self.pruning.tally[:] += cut.tally
         return log_z
 
 
+_NOTHING = np.empty(0)
 _NO_GRADIENT = Gradient(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
 _NO_CUT = Cut(0, 0, 0.0, np.zeros(2, np.int64))
 
@@ -140,13 +152,6 @@ def plan(forest: Forest) -> Ints:
     """What inference needs to know of a forest, whatever the parameters, in one compact array."""
     packed: Ints = make_plan(forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right)
     return packed
-
-
-def _planned_edges(forest: Forest, planned: Ints) -> Ints:
-    """How many planned edges stand for each edge: one that stays is a copy for each entry below it."""
-    entries = np.diff(view_plan(planned, 0).node_entry)
-    counts: Ints = np.where(forest.edge_rule < 0, entries[forest.edge_left], 1)
-    return counts
 
 
 def count_plans(plans: Ints) -> int:

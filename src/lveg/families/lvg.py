@@ -18,6 +18,7 @@ from lveg.families.gm import count_plans
 from lveg.families.pcfg import Posterior
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
+from lveg.kernels.factors import split_factors
 from lveg.kernels.lvg import Weights, draw_many, pack_forest, run
 from lveg.kernels.lvg_blocks import (
     Blocks,
@@ -141,46 +142,62 @@ class Lvg:
         sum_rows(shape.blocks, 0, len(shape.blocks.lhs), step, sums)
         return bool(np.allclose(sums[sums > 0.0], 1.0, rtol=0.0, atol=1e-6))
 
-    def log_z(self, forest: Forest) -> float:
-        """Log of the summed weight of all derivations and subtypes, -inf where there is none."""
-        return float(self.log_zs(pack(forest))[0])
+    def log_z(self, forest: Forest, log_factor: Floats | None = None) -> float:
+        """Log of the summed weight of all derivations and subtypes, -inf where there is none; see `log_zs`."""
+        return float(self.log_zs(pack(forest), log_factor)[0])
 
-    def log_zs(self, packed: Ints) -> Floats:
-        """The log Z of each of the packed forests, one after the other in one array."""
-        log_z = np.empty(count_plans(packed))
-        run(packed, _NOTHING, self.weights, log_z, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
+    def log_zs(self, packed: Ints, log_factor: Floats | None = None) -> Floats:
+        """The log Z of each of the packed forests, one after the other in one array.
+
+        log_factor: what multiplies each edge, for the edges of all forests; None for 1.
+        """
+        log_z, factors = np.empty(count_plans(packed)), split_factors(log_factor)
+        run(packed, _NOTHING, factors, self.weights, log_z, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
         return log_z
 
-    def posterior(self, forest: Forest) -> Posterior:
+    def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""
         sizes = np.where(forest.node_symbol >= 0, self.shape.subtypes[forest.node_symbol], 1)
         edge, share, log_z = np.zeros(forest.n_edges), np.zeros(int(sizes.sum())), np.empty(1)
-        run(pack(forest), _NOTHING, self.weights, log_z, edge, share, _NOTHING, _NOTHING)
+        factors = split_factors(log_factor)
+        run(pack(forest), _NOTHING, factors, self.weights, log_z, edge, share, _NOTHING, _NOTHING)
         return Posterior(float(log_z[0]), np.add.reduceat(share, np.cumsum(sizes) - sizes), edge, np.empty(0))
 
-    def add_uses(self, packed: Ints, signs: Sequence[float], into: Floats, usage: Floats | None = None) -> Floats:
+    def add_uses(
+        self,
+        packed: Ints,
+        signs: Sequence[float],
+        into: Floats,
+        usage: Floats | None = None,
+        log_factor: Floats | None = None,
+        edge_slope: Floats | None = None,
+    ) -> Floats:
         """Add sign × the derivative of log Z of each forest in every weight, and the uses of subtypes; their log Z.
 
-        Times the weights the derivatives are expected uses, which are also the derivatives in log weights.
+        Times the weights the derivatives are expected uses, which are also the derivatives in log weights. edge_slope
+        is filled with sign × the derivative in each log factor: the posterior of the edge.
         """
-        log_z = np.empty(len(signs))
+        log_z, factors = np.empty(len(signs)), split_factors(log_factor)
         usage = _NOTHING if usage is None else usage
-        run(packed, np.array(signs, dtype=float), self.weights, log_z, _NOTHING, _NOTHING, into, usage)
+        edge_slope = _NOTHING if edge_slope is None else edge_slope
+        sign = np.array(signs, dtype=float)
+        run(packed, sign, factors, self.weights, log_z, edge_slope, _NOTHING, into, usage)
         return log_z
 
-    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+    def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
-        if not np.isfinite(self.log_z(forest)):
+        if not np.isfinite(self.log_z(forest, log_factor)):
             raise GrammarError("no derivation has any weight: there is none to draw")
         n_edges = 2 * forest.n_nodes
         uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
         chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
-        draw_many(pack(forest), self.weights, uniform, chosen, sizes)
+        draw_many(pack(forest), split_factors(log_factor), self.weights, uniform, chosen, sizes)
         return [row[:size].copy() for row, size in zip(chosen, sizes, strict=True)]
 
-    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
+    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints, log_factor: Floats | None = None) -> float:
         """The log weight of the derivation with these edges, its subtypes summed out."""
-        return self.log_z(build_forest(grammar, forest.n_words, anchored_rules(forest, edges), may_stay=False))
+        one = build_forest(grammar, forest.n_words, anchored_rules(forest, edges), may_stay=False)
+        return self.log_z(one) + (0.0 if log_factor is None else float(log_factor[edges].sum()))
 
     def project(self, group: Ints, usage: Floats) -> Lvg:
         """The grammar whose subtypes are groups of subtypes, each a mixture of them by how often they are used.
@@ -215,21 +232,21 @@ class Refined:
 
     finest: Lvg
 
-    def posterior(self, forest: Forest) -> Posterior:
+    def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest."""
-        return self.finest.posterior(forest)
+        return self.finest.posterior(forest, log_factor)
 
-    def log_z(self, forest: Forest) -> float:
+    def log_z(self, forest: Forest, log_factor: Floats | None = None) -> float:
         """Log of the summed weight of all derivations and subtypes, -inf where there is none."""
-        return self.finest.log_z(forest)
+        return self.finest.log_z(forest, log_factor)
 
-    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+    def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
-        return self.finest.samples(forest, count, seed)
+        return self.finest.samples(forest, count, seed, log_factor)
 
-    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
+    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints, log_factor: Floats | None = None) -> float:
         """The log weight of the derivation with these edges, its subtypes summed out."""
-        return self.finest.log_derivation(grammar, forest, edges)
+        return self.finest.log_derivation(grammar, forest, edges, log_factor)
 
 
 _NOTHING = np.empty(0)

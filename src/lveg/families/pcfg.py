@@ -10,6 +10,7 @@ from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels import semiring
 from lveg.kernels.assemble import STAY
+from lveg.kernels.factors import split_factors
 
 
 @dataclass(frozen=True)
@@ -39,31 +40,36 @@ class Pcfg:
         weight[forest.edge_rule == STAY] = 1.0
         return weight
 
-    def posterior(self, forest: Forest) -> Posterior:
-        """Inside and outside over the forest, which must hold a derivation."""
-        weight = self.edge_weights(forest)
+    def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
+        """Inside and outside over the forest, which must hold a derivation; log_factor: of each edge."""
+        weight, factors = self.edge_weights(forest), split_factors(log_factor)
         value = np.empty(forest.n_nodes)
         scale = np.empty(forest.n_nodes, np.int64)
         node, edge = np.zeros(forest.n_nodes), np.zeros(forest.n_edges)
-        log_z = semiring.inside(forest.edge_ptr, forest.edge_left, forest.edge_right, weight, value, scale)
+        edges = (forest.edge_ptr, forest.edge_left, forest.edge_right)
+        log_z = semiring.inside(*edges, weight, factors, value, scale)
         if log_z > -np.inf:
-            semiring.outside(forest.edge_ptr, forest.edge_left, forest.edge_right, weight, value, scale, node, edge)
+            semiring.outside(*edges, weight, factors, value, scale, node, edge)
+        if log_factor is not None:
+            weight = weight * np.exp(log_factor)
         return Posterior(log_z, node, edge, weight)
 
-    def log_z(self, forest: Forest) -> float:
-        """Log of the summed weight of all derivations, -inf where there is none."""
+    def log_z(self, forest: Forest, log_factor: Floats | None = None) -> float:
+        """Log of the summed weight of all derivations, -inf where there is none; log_factor: of each edge."""
         value, scale = np.empty(forest.n_nodes), np.empty(forest.n_nodes, np.int64)
-        weight = self.edge_weights(forest)
-        return semiring.inside(forest.edge_ptr, forest.edge_left, forest.edge_right, weight, value, scale)
+        weight, factors = self.edge_weights(forest), split_factors(log_factor)
+        edges = (forest.edge_ptr, forest.edge_left, forest.edge_right)
+        return semiring.inside(*edges, weight, factors, value, scale)
 
-    def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
+    def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
-        return draw_edges(forest, self.posterior(forest).edge, count, seed)
+        return draw_edges(forest, self.posterior(forest, log_factor).edge, count, seed)
 
-    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
+    def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints, log_factor: Floats | None = None) -> float:
         """The log weight of the derivation with these edges."""
         rules = forest.edge_rule[edges]
-        return float(np.log(self.weight[rules[rules != STAY]]).sum())
+        log_weight = float(np.log(self.weight[rules[rules != STAY]]).sum())
+        return log_weight if log_factor is None else log_weight + float(log_factor[edges].sum())
 
     def expected_counts(self, forest: Forest) -> Floats:
         """Expected uses of each rule in a derivation drawn from the forest, (n_rules,)."""

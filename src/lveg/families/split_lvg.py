@@ -12,6 +12,7 @@ from lveg.families.lvg import Lvg, Refined, pack
 from lveg.families.pcfg import Posterior
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Ints
+from lveg.kernels.factors import split_factors
 from lveg.kernels.lvg_levels import Levels, coarse_to_fine
 
 LEAST = 1e-4
@@ -69,10 +70,10 @@ class SplitLvg(Refined):
             group=np.concatenate(above),
         )
 
-    def posterior(self, forest: Forest) -> Posterior:
+    def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over what each level leaves to the next; over the whole forest where that is nothing."""
         edge, node = np.zeros(forest.n_edges), np.zeros(forest.n_nodes)
-        log_z = coarse_to_fine(pack(forest), self.levels, self.least, edge, node)
+        log_z = coarse_to_fine(pack(forest), split_factors(log_factor), self.levels, self.least, edge, node)
         if log_z == -np.inf:
-            return self.finest.posterior(forest)
+            return self.finest.posterior(forest, log_factor)
         return Posterior(log_z, node, edge, np.empty(0))
