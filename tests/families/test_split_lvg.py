@@ -15,6 +15,7 @@ from lveg.forest.forest import Forest
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Grammar, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
+from lveg.kernels.factors import split_factors
 from lveg.kernels.lvg_levels import coarse_to_fine
 from lveg.treebank.penn import parse_tree
 
@@ -65,7 +66,7 @@ def test_each_level_leaves_what_its_posteriors_say() -> None:
         model = replace(split_model(grammar, number), least=0.2)
         expected = pruned_sum(model, grammar, forest)
         edge, node = np.zeros(forest.n_edges), np.zeros(forest.n_nodes)
-        found = coarse_to_fine(pack(forest), model.levels, model.least, edge, node)
+        found = coarse_to_fine(pack(forest), split_factors(None), model.levels, model.least, edge, node)
         assert found == (pytest.approx(np.log(expected), abs=1e-10) if expected > 0 else -np.inf)
         pruned += found < model.finest.log_z(forest) - 1e-9
     assert pruned > 2

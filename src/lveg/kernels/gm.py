@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lveg.kernels.factors import Factors
 from lveg.kernels.gm_overlaps import Components, add_block_gradients, fill_overlaps
-from lveg.kernels.gm_plan import COPY, View, number_blocks, view_plan
+from lveg.kernels.gm_plan import COPY, View, edge_origins, number_blocks, planned_factors, view_plan
 from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
 
 _LOWEST = -1000
@@ -200,13 +201,19 @@ def tell_four(
 
 @kernel
 def inside(
-    plan: View, parameters: Components, table: Table, first_use: int, widest: int, cut: Cut, scores: Scores
-) -> float:
-    """log Z; fills coefficients of entries, answers of queries, and their scales  [math: gm-inside]."""
+    plan: View, factors: Factors, parameters: Components, table: Table, first_use: int, widest: int, cut: Cut,
+    scores: Scores,
+) -> float:  # fmt: skip
+    """log Z; fills coefficients of entries, answers of queries, and their scales  [math: gm-inside].
+
+    factors: of the planned edges.
+    """
     _, node_entry, node_query, entry_rule, entry_edge, _, edge_left, edge_right = plan
     entry_place, query_place, alpha, entry_scale, answer, query_scale, _, _ = scores
     overlap, use, _ = table
     ptr, weight = parameters.ptr, parameters.weight
+    mantissa, exponents = factors
+    with_factors = mantissa.shape[0] > 0
     most_entries, most_edges = 1, 1
     for node in range(node_entry.shape[0] - 1):
         begin, end = node_entry[node], node_entry[node + 1]
@@ -231,6 +238,8 @@ def inside(
                     shift += query_scale[left]
                 if right >= 0:
                     shift += query_scale[right]
+            if with_factors:
+                shift += exponents[edge]
             shifts[edge - first_edge] = shift
             largest = max(largest, shift)
         for place in range(first, last):
@@ -245,6 +254,8 @@ def inside(
                     if shift < _LOWEST:
                         continue
                     factor = _POWERS[shift - _LOWEST]
+                    if with_factors:
+                        factor *= mantissa[edge]
                     left, right = edge_left[edge], edge_right[edge]
                     if right == COPY:
                         below = entry_place[left]
@@ -319,17 +330,19 @@ def inside(
 
 @kernel
 def outside(
-    plan: View, parameters: Components, table: Table, last_use: int, widest: int, sign: float, cut: Cut, scores: Scores
-) -> None:
+    plan: View, factors: Factors, parameters: Components, table: Table, last_use: int, widest: int, sign: float,
+    cut: Cut, scores: Scores,
+) -> None:  # fmt: skip
     """Fill the outside values; where there is room in the table, add sign × the posteriors of uses  [math: gm-outside].
 
-    Outside values are kept times their node's scale over Z.
+    Outside values are kept times their node's scale over Z. factors: of the planned edges.
     """
     _, node_entry, node_query, entry_rule, entry_edge, _, edge_left, edge_right = plan
     entry_place, query_place, alpha, entry_scale, answer, query_scale, beta, omega = scores
     overlap, use, posterior = table
     ptr, weight = parameters.ptr, parameters.weight
-    with_posterior = posterior.shape[0] > 0
+    mantissa, exponents = factors
+    with_posterior, with_factors = posterior.shape[0] > 0, mantissa.shape[0] > 0
     beta[:] = 0.0
     omega[:] = 0.0
     root = node_entry.shape[0] - 2
@@ -393,9 +406,13 @@ def outside(
             for edge in range(entry_edge[entry], entry_edge[entry + 1]):
                 left, right = edge_left[edge], edge_right[edge]
                 shift = edge_shift(left, right, entry, query_scale, entry_scale)
+                if with_factors:
+                    shift += exponents[edge]
                 if shift < _LOWEST:
                     continue
                 factor = power_of_two(shift)
+                if with_factors:
+                    factor *= mantissa[edge]
                 if right == COPY:
                     below = entry_place[left]
                     for k in range(count):
@@ -444,19 +461,25 @@ def edge_shift(left: int, right: int, entry: int, query_scale: Any, entry_scale:
 
 
 @kernel
-def fill_edge_posteriors(plan: View, parameters: Components, scores: Scores, edge_post: Any) -> None:
-    """The posterior of every planned edge."""
+def fill_edge_posteriors(
+    plan: View, factors: Factors, parameters: Components, sign: float, scores: Scores, edge_post: Any
+) -> None:
+    """Sign × the posterior of every edge of the forest. factors: of the planned edges."""
     _, _, _, entry_rule, entry_edge, _, edge_left, edge_right = plan
     entry_place, query_place, alpha, entry_scale, answer, query_scale, beta, _ = scores
     ptr, weight = parameters.ptr, parameters.weight
+    with_factors = factors.mantissa.shape[0] > 0
+    origin = edge_origins(plan)
+    edge_post[:] = 0.0
     for entry in range(entry_rule.shape[0]):
         place, of = entry_place[entry], ptr[entry_rule[entry]]
+        if entry_scale[entry] == DEAD:
+            continue
         for edge in range(entry_edge[entry], entry_edge[entry + 1]):
             left, right = edge_left[edge], edge_right[edge]
-            edge_post[edge] = 0.0
-            if entry_scale[entry] == DEAD:
-                continue
             shift = edge_shift(left, right, entry, query_scale, entry_scale)
+            if with_factors:
+                shift += factors.exponent[edge]
             if shift < _LOWEST:
                 continue
             total = 0.0
@@ -471,55 +494,66 @@ def fill_edge_posteriors(plan: View, parameters: Components, scores: Scores, edg
                     if right >= 0:
                         value *= answer[query_place[right] + k]
                 total += value
-            edge_post[edge] = total * power_of_two(shift)
+            if with_factors:
+                total *= factors.mantissa[edge]
+            edge_post[origin[edge]] += sign * total * power_of_two(shift)
 
 
 @kernel
 def run(
-    packed: Any, sign: Any, parameters: Components, log_z: Any, edge_post: Any, node_post: Any,
+    packed: Any, sign: Any, factors: Factors, parameters: Components, log_z: Any, edge_post: Any, node_post: Any,
     grad_weight: Any, grad_mean: Any, grad_std: Any, cut: Cut,
 ) -> None:  # fmt: skip
     """Inference over plans one after the other: log Z of each, and where there is room for them the rest.
 
-    edge_post, node_post: posteriors of the planned edges and the nodes, for a single plan. grad_weight, grad_mean,
-    grad_std: sign × the gradient of log Z in log weights, means and log standard deviations is added, a sign a plan.
+    sign: one per plan, or empty for 1. factors, edge_post: of the edges of the forests; edge_post gets sign × their
+    posteriors. node_post: posteriors of the nodes of a single plan. grad_weight, grad_mean, grad_std: sign × the
+    gradient of log Z in log weights, means and log standard deviations is added.
     """
-    with_gradient, with_posterior = grad_weight.shape[0] > 0, node_post.shape[0] > 0
+    with_gradient, with_edges = grad_weight.shape[0] > 0, edge_post.shape[0] > 0
     ptr = parameters.ptr
     widest = widest_rule(ptr)
     use, slots, rules, begins = number_blocks(packed, ptr)
     overlap = np.empty(begins[begins.shape[0] - 1])
     fill_overlaps(parameters, slots, rules, begins, overlap)
     table = Table(overlap, use, np.zeros(overlap.shape[0] if with_gradient else 0))
-    at, begin, number = 0, 0, 0
+    at, begin, number, first_edge = 0, 0, 0, 0
     while begin < packed.shape[0]:
         plan = view_plan(packed, begin)
+        last_edge = first_edge + packed[begin + 5]
         node_entry, node_query, entry_rule, entry_edge = (
             plan.node_entry,
             plan.node_query,
             plan.entry_rule,
             plan.entry_edge,
         )
+        own = planned_factors(
+            plan, Factors(factors.mantissa[first_edge:last_edge], factors.exponent[first_edge:last_edge])
+        )
         scores = scores_for(plan, ptr)
         entry_place, alpha, beta = scores.entry_place, scores.alpha, scores.beta
-        log_z[number] = inside(plan, parameters, table, at, widest, cut, scores)
+        log_z[number] = inside(plan, own, parameters, table, at, widest, cut, scores)
         for node in range(node_entry.shape[0] - 1):
             at += (node_entry[node + 1] - node_entry[node]) * (node_query[node + 1] - node_query[node])
-        if log_z[number] > -math.inf and (with_gradient or with_posterior):
-            outside(plan, parameters, table, at, widest, sign[number] if with_gradient else 0.0, cut, scores)
+        if log_z[number] == -math.inf:
+            edge_post[first_edge:last_edge] = 0.0
+        elif with_gradient or with_edges:
+            some_sign = sign[number] if sign.shape[0] > 0 else 1.0
+            outside(plan, own, parameters, table, at, widest, some_sign, cut, scores)
             for node in range(node_post.shape[0]):
                 node_post[node] = 0.0
                 for place in range(entry_place[node_entry[node]], entry_place[node_entry[node + 1]]):
                     node_post[node] += alpha[place] * beta[place]
-            if with_posterior:
-                fill_edge_posteriors(plan, parameters, scores, edge_post)
+            if with_edges:
+                fill_edge_posteriors(plan, own, parameters, some_sign, scores, edge_post[first_edge:last_edge])
             if with_gradient:
                 for entry in range(entry_rule.shape[0]):
                     if plan.edge_right[entry_edge[entry]] != COPY:
                         place, to = entry_place[entry], ptr[entry_rule[entry]]
                         for k in range(entry_place[entry + 1] - place):
-                            grad_weight[to + k] += sign[number] * alpha[place + k] * beta[place + k]
+                            grad_weight[to + k] += some_sign * alpha[place + k] * beta[place + k]
         begin += packed[begin]
         number += 1
+        first_edge = last_edge
     if with_gradient:
         add_block_gradients(parameters, slots, rules, begins, table.posterior, grad_mean, grad_std)

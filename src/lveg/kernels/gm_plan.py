@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lveg.kernels.factors import Factors
 from lveg.kernels.jit import kernel
 
 COPY = -2
 """Right child of an edge that copies the coefficients of the entry in its left."""
 
-_HEADER = 5
+_HEADER = 6
 
 
 class View(NamedTuple):
@@ -25,7 +26,8 @@ class View(NamedTuple):
 
     Node v has entries [node_entry[v], node_entry[v + 1]) and queries [node_query[v], node_query[v + 1]); entry i is of
     rule entry_rule[i] and has edges [entry_edge[i], entry_edge[i + 1]). edge_left and edge_right are queries, or -1.
-    Slot 2 r is the left child of rule r, 2 r + 1 its right child.
+    Slot 2 r is the left child of rule r, 2 r + 1 its right child. These *planned* edges are the forest's, in order, but
+    a STAY edge, the first of its node, becomes one copy for each entry below it.
     """
 
     node_symbol: Any
@@ -40,7 +42,7 @@ class View(NamedTuple):
 
 @kernel
 def make_plan(node_symbol: Any, edge_ptr: Any, edge_rule: Any, edge_left: Any, edge_right: Any) -> Any:
-    """The plan of a forest: int32, with its length first; no parameter is in it."""
+    """The plan of a forest: int32, with its length first and the number of its edges sixth; no parameter is in it."""
     n_nodes, n_edges = edge_ptr.shape[0] - 1, edge_rule.shape[0]
     node_entry = np.zeros(n_nodes + 1, np.int32)
     n_planned, n_slots = 0, 0
@@ -99,7 +101,7 @@ def make_plan(node_symbol: Any, edge_ptr: Any, edge_rule: Any, edge_left: Any, e
 
     plan = np.empty(_HEADER + plan_room(n_nodes, node_entry[n_nodes], n_planned, n_queries), np.int32)
     plan[0], plan[1], plan[2] = plan.shape[0], n_nodes, node_entry[n_nodes]
-    plan[3], plan[4] = n_planned, n_queries
+    plan[3], plan[4], plan[5] = n_planned, n_queries, n_edges
     view = view_plan(plan, 0)
     view.node_symbol[:] = node_symbol
     view.node_entry[:] = node_entry
@@ -149,6 +151,33 @@ def view_plan(packed: Any, begin: int) -> View:
     return View(
         packed[a:b], packed[b:c], packed[c:d], packed[d:e], packed[e:f], packed[f:g], packed[g:h], packed[h:i]
     )  # fmt: skip
+
+
+@kernel
+def edge_origins(plan: View) -> Any:
+    """The edge of the forest that each planned edge stands for."""
+    node_entry, entry_edge, edge_right = plan.node_entry, plan.entry_edge, plan.edge_right
+    origin = np.empty(edge_right.shape[0], np.int32)
+    edge = -1
+    for node in range(node_entry.shape[0] - 1):
+        first = entry_edge[node_entry[node]]
+        for planned in range(first, entry_edge[node_entry[node + 1]]):
+            if planned == first or edge_right[planned] != COPY:
+                edge += 1
+            origin[planned] = edge
+    return origin
+
+
+@kernel
+def planned_factors(plan: View, factors: Factors) -> Factors:
+    """The factors of planned edges, given those of the forest's; none for none."""
+    n_planned = plan.edge_right.shape[0] if factors.mantissa.shape[0] > 0 else 0
+    mantissa, exponent = np.empty(n_planned), np.empty(n_planned, np.int32)
+    if n_planned > 0:
+        origin = edge_origins(plan)
+        for planned in range(n_planned):
+            mantissa[planned], exponent[planned] = factors.mantissa[origin[planned]], factors.exponent[origin[planned]]
+    return Factors(mantissa, exponent)
 
 
 @kernel

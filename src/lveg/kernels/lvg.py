@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lveg.kernels.assemble import STAY
+from lveg.kernels.factors import Factors
 from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
 from lveg.kernels.semiring import draw, edge_scale
 
-_LOWEST = -1000
-"""Shifts below this are no contribution."""
+_FARTHEST = 1000
+"""An edge whose scale is farther from its node's does not contribute: far above it no subtypes fit its weights."""
 
 LEAST = 1e-15
 """A subtype at a node with a lower posterior than this has no part in what is above its children."""
@@ -108,9 +109,11 @@ def most_pairs(subtypes: Any) -> int:
 
 @kernel
 def fill_pairs(
-    begin: int, end: int, level: int, edge_left: Any, edge_right: Any, place: Any, value: Any, scale: Any, pair: Any
-) -> int:
+    begin: int, end: int, level: int, edge_left: Any, edge_right: Any, mantissa: Any, exponents: Any, place: Any,
+    value: Any, scale: Any, pair: Any,
+) -> int:  # fmt: skip
     """What the children of edges of one rule offer, summed, times two to -level; the number of pairs of subtypes."""
+    with_factors = mantissa.shape[0] > 0
     left, right = edge_left[begin], edge_right[begin]
     n_left = np.uint64(place[left + 1] - place[left]) if left >= 0 else np.uint64(1)
     n_right = np.uint64(place[right + 1] - place[right]) if right >= 0 else np.uint64(1)
@@ -119,10 +122,12 @@ def fill_pairs(
         pair[j] = 0.0
     for edge in range(begin, end):
         left, right = edge_left[edge], edge_right[edge]
-        shift = edge_scale(left, right, scale) - level
-        if shift < _LOWEST:
+        shift = edge_scale(left, right, exponents[edge] if with_factors else 0, scale) - level
+        if abs(shift) > _FARTHEST:
             continue
         factor = power_of_two(shift)
+        if with_factors:
+            factor *= mantissa[edge]
         if left < 0:
             pair[0] += factor
             continue
@@ -151,55 +156,61 @@ def rule_end(edge: int, end: int, edge_rule: Any) -> int:
 
 
 @kernel
-def inside(forest: Packed, weights: Weights, is_open: Any, scores: Scores, pair: Any) -> float:
+def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any, scores: Scores, pair: Any) -> float:
     """log Z; fills values and scales  [math: lvg-inside].
 
     is_open: by place, whether the subtype may be used there; empty where all may. pair: room for the longest row.
     """
     _, edge_ptr, edge_rule, edge_left, edge_right = forest
+    mantissa, exponents = factors
     _, ptr, weight = weights
     place, value, scale, _ = scores
     n_nodes = edge_ptr.shape[0] - 1
-    is_masked = is_open.shape[0] > 0
+    is_masked, with_factors = is_open.shape[0] > 0, mantissa.shape[0] > 0
     for node in range(n_nodes):
         begin, end = edge_ptr[node], edge_ptr[node + 1]
         first, last = place[node], place[node + 1]
-        largest = DEAD
-        for edge in range(begin, end):
-            largest = max(largest, edge_scale(edge_left[edge], edge_right[edge], scale))
-        for at in range(first, last):
-            value[at] = 0.0
         scale[node] = DEAD
-        if largest == DEAD:
-            continue
-        edge = begin
-        while edge < end:
-            stop, rule = rule_end(edge, end, edge_rule), edge_rule[edge]
-            size = np.uint64(fill_pairs(edge, stop, largest, edge_left, edge_right, place, value, scale, pair))
-            if rule == STAY:
-                for at in range(first, last):
-                    value[at] += pair[at - first]
-            else:
-                w = np.uint64(ptr[rule])
-                for at in range(first, last):
-                    if not is_masked or is_open[at]:
-                        total = 0.0
-                        for j in range(size):
-                            total += weight[w + j] * pair[j]
-                        value[at] += total
-                    w += size
-            edge = stop
-        best = 0.0
-        for at in range(first, last):
-            if is_masked and not is_open[at]:
+        level, best = -DEAD, 0.0
+        while best <= 0.0:  # again where the edges of the highest scales have no weight between the subtypes
+            limit, level = level - _FARTHEST, DEAD
+            for edge in range(begin, end):
+                one = edge_scale(edge_left[edge], edge_right[edge], exponents[edge] if with_factors else 0, scale)
+                if one < limit:
+                    level = max(level, one)
+            for at in range(first, last):
                 value[at] = 0.0
-            best = max(best, value[at])
+            if level == DEAD:
+                break
+            edge = begin
+            while edge < end:
+                stop, rule = rule_end(edge, end, edge_rule), edge_rule[edge]
+                size = np.uint64(
+                    fill_pairs(edge, stop, level, edge_left, edge_right, mantissa, exponents, place, value, scale, pair)
+                )
+                if rule == STAY:
+                    for at in range(first, last):
+                        value[at] += pair[at - first]
+                else:
+                    w = np.uint64(ptr[rule])
+                    for at in range(first, last):
+                        if not is_masked or is_open[at]:
+                            total = 0.0
+                            for j in range(size):
+                                total += weight[w + j] * pair[j]
+                            value[at] += total
+                        w += size
+                edge = stop
+            for at in range(first, last):
+                if is_masked and not is_open[at]:
+                    value[at] = 0.0
+                best = max(best, value[at])
         if best > 0.0:
             exponent = exponent_of(best)
             down = power_of_two(-exponent)
             for at in range(first, last):
                 value[at] *= down
-            scale[node] = largest + exponent
+            scale[node] = level + exponent
     if n_nodes == 0 or scale[n_nodes - 1] == DEAD:
         return -math.inf
     log_z: float = math.log(value[place[n_nodes - 1]]) + scale[n_nodes - 1] * math.log(2.0)
@@ -208,13 +219,16 @@ def inside(forest: Packed, weights: Weights, is_open: Any, scores: Scores, pair:
 
 @kernel
 def outside(
-    forest: Packed, weights: Weights, scores: Scores, pair: Any, beside: Any, sign: float, use: Any, edge_post: Any
+    forest: Packed, factors: Factors, weights: Weights, scores: Scores, pair: Any, beside: Any, sign: float, use: Any,
+    edge_post: Any,
 ) -> None:  # fmt: skip
     """Fill what is above each node; where there is room, posteriors of edges and uses of weights  [math: lvg-outside].
 
-    use: sign × the derivative of log Z in every weight is added. pair, beside: room for the longest row.
+    edge_post: sign × the posterior of every edge. use: sign × the derivative of log Z in every weight is added. pair,
+    beside: room for the longest row.
     """
     _, edge_ptr, edge_rule, edge_left, edge_right = forest
+    mantissa, exponents = factors
     _, ptr, weight = weights
     place, value, scale, above = scores
     with_use, with_post = use.shape[0] > 0, edge_post.shape[0] > 0
@@ -228,13 +242,17 @@ def outside(
                 edge_post[edge] = 0.0
             continue
         for at in range(first, last):
-            if above[at] * value[at] < LEAST:
+            if not above[at] * value[at] >= LEAST:  # nor a number, where it is infinity times 0
                 above[at] = 0.0
         edge, end = edge_ptr[node], edge_ptr[node + 1]
         while edge < end:
             stop, rule = rule_end(edge, end, edge_rule), edge_rule[edge]
             if rule != STAY and with_use:
-                size = np.uint64(fill_pairs(edge, stop, scale[node], edge_left, edge_right, place, value, scale, pair))
+                size = np.uint64(
+                    fill_pairs(
+                        edge, stop, scale[node], edge_left, edge_right, mantissa, exponents, place, value, scale, pair
+                    )
+                )
                 w = np.uint64(ptr[rule])
                 for at in range(first, last):
                     x = sign * above[at]
@@ -257,24 +275,27 @@ def outside(
                             beside[j] += x * weight[w + j]
                     w += size
             while edge < stop:
-                post = hand_down(
-                    edge_left[edge], edge_right[edge], scale[node], place, value, scale, above, beside
-                )  # fmt: skip
+                post = hand_down(edge, forest, factors, scale[node], scores, beside)
                 if with_post:
-                    edge_post[edge] = post
+                    edge_post[edge] = sign * post
                 edge += 1
 
 
 @kernel
-def hand_down(left: int, right: int, level: int, place: Any, value: Any, scale: Any, above: Any, beside: Any) -> float:
+def hand_down(edge: int, forest: Packed, factors: Factors, level: int, scores: Scores, beside: Any) -> float:
     """Add to the outside of an edge's children; the edge's posterior.
 
     beside: for each pair of the children's subtypes, what the node above gives it. level: that node's scale.
     """
-    shift = edge_scale(left, right, scale) - level
-    if shift < _LOWEST:
+    left, right = forest.edge_left[edge], forest.edge_right[edge]
+    place, value, scale, above = scores
+    with_factors = factors.mantissa.shape[0] > 0
+    shift = edge_scale(left, right, factors.exponent[edge] if with_factors else 0, scale) - level
+    if abs(shift) > _FARTHEST:
         return 0.0
     factor = power_of_two(shift)
+    if with_factors:
+        factor *= factors.mantissa[edge]
     if left < 0:
         word: float = factor * beside[0]
         return word
@@ -302,11 +323,15 @@ def hand_down(left: int, right: int, level: int, place: Any, value: Any, scale: 
 
 
 @kernel
-def run(packed: Any, sign: Any, weights: Weights, log_z: Any, edge_post: Any, share: Any, use: Any, usage: Any) -> None:
+def run(
+    packed: Any, sign: Any, factors: Factors, weights: Weights, log_z: Any, edge_post: Any, share: Any, use: Any,
+    usage: Any,
+) -> None:  # fmt: skip
     """Inference over forests one after the other: log Z of each, and where there is room for them the rest.
 
-    edge_post, share: posteriors of edges and of nodes' subtypes, by place, for a single forest. use: sign × the
-    derivative of log Z in the weights is added, a sign a forest. usage: how often each subtype is used, by symbol.
+    sign: one per forest, or empty for 1. edge_post: sign × the posteriors of all edges. share: posteriors of the
+    subtypes of nodes, by place, of a single forest. use: sign × the derivative of log Z in the weights is added. usage:
+    how often each subtype is used, by symbol.
     """
     subtypes = weights.subtypes
     first = np.zeros(subtypes.shape[0] + 1, np.int64)
@@ -315,14 +340,17 @@ def run(packed: Any, sign: Any, weights: Weights, log_z: Any, edge_post: Any, sh
     pair, beside = np.empty(most_pairs(subtypes)), np.empty(most_pairs(subtypes))
     all_open = np.empty(0, np.bool_)
     with_usage, with_share = usage.shape[0] > 0, share.shape[0] > 0
-    begin, number = 0, 0
+    with_outside = with_usage or with_share or use.shape[0] > 0 or edge_post.shape[0] > 0
+    begin, number, edge = 0, 0, 0
     while begin < packed.shape[0]:
         forest = view_forest(packed, begin)
+        end = edge + forest.edge_rule.shape[0]
+        own = Factors(factors.mantissa[edge:end], factors.exponent[edge:end])
         scores = scores_for(forest, subtypes)
-        log_z[number] = inside(forest, weights, all_open, scores, pair)
-        if log_z[number] > -math.inf and (use.shape[0] > 0 or with_share or with_usage):
-            some_sign = sign[number] if use.shape[0] > 0 else 0.0
-            outside(forest, weights, scores, pair, beside, some_sign, use, edge_post)
+        log_z[number] = inside(forest, own, weights, all_open, scores, pair)
+        if log_z[number] > -math.inf and with_outside:
+            some_sign = sign[number] if sign.shape[0] > 0 else 1.0
+            outside(forest, own, weights, scores, pair, beside, some_sign, use, edge_post[edge:end])
             node_symbol, (place, value, _, above) = forest.node_symbol, scores
             for node in range(node_symbol.shape[0] if with_usage else 0):
                 if node_symbol[node] >= 0:
@@ -331,8 +359,11 @@ def run(packed: Any, sign: Any, weights: Weights, log_z: Any, edge_post: Any, sh
                         usage[to + at] += value[at] * above[at]
             for at in range(share.shape[0]):
                 share[at] = value[at] * above[at]
+        else:
+            edge_post[edge:end] = 0.0
         begin += packed[begin]
         number += 1
+        edge = end
 
 
 @kernel
@@ -348,12 +379,13 @@ def merge_losses(packed: Any, weights: Weights, usage: Any, loss: Any) -> None:
         first[symbol + 1] = first[symbol] + subtypes[symbol]
     pair, beside = np.empty(most_pairs(subtypes)), np.empty(most_pairs(subtypes))
     all_open, nothing = np.empty(0, np.bool_), np.empty(0)
+    factors = Factors(nothing, np.empty(0, np.int32))
     begin = 0
     while begin < packed.shape[0]:
         forest = view_forest(packed, begin)
         scores = scores_for(forest, subtypes)
-        if inside(forest, weights, all_open, scores, pair) > -math.inf:
-            outside(forest, weights, scores, pair, beside, 0.0, nothing, nothing)
+        if inside(forest, factors, weights, all_open, scores, pair) > -math.inf:
+            outside(forest, factors, weights, scores, pair, beside, 0.0, nothing, nothing)
             node_symbol, (place, value, _, above) = forest.node_symbol, scores
             for node in range(node_symbol.shape[0]):
                 symbol = node_symbol[node]
@@ -373,12 +405,13 @@ def merge_losses(packed: Any, weights: Weights, usage: Any, loss: Any) -> None:
 
 
 @kernel
-def draw_edges(forest: Packed, weights: Weights, scores: Scores, uniform: Any, chosen: Any) -> int:
+def draw_edges(forest: Packed, factors: Factors, weights: Weights, scores: Scores, uniform: Any, chosen: Any) -> int:
     """Draw a derivation from the posterior; its edges, parents first, in `chosen`, and how many.
 
     uniform: two numbers in [0, 1) for each edge that a derivation may have  [math: lvg-sample].
     """
     _, edge_ptr, edge_rule, edge_left, edge_right = forest
+    mantissa, exponents = factors
     subtypes, ptr, weight = weights
     place, value, scale, _ = scores
     n_nodes = edge_ptr.shape[0] - 1
@@ -394,7 +427,9 @@ def draw_edges(forest: Packed, weights: Weights, scores: Scores, uniform: Any, c
         node, subtype = stack[height, 0], stack[height, 1]
         begin, end = edge_ptr[node], edge_ptr[node + 1]
         for edge in range(begin, end):
-            width = fill_pairs(edge, edge + 1, scale[node], edge_left, edge_right, place, value, scale, pair)
+            width = fill_pairs(
+                edge, edge + 1, scale[node], edge_left, edge_right, mantissa, exponents, place, value, scale, pair
+            )
             total = pair[subtype] if edge_rule[edge] == STAY else 0.0
             for j in range(width if edge_rule[edge] != STAY else 0):
                 total += weight[ptr[edge_rule[edge]] + subtype * width + j] * pair[j]
@@ -403,7 +438,9 @@ def draw_edges(forest: Packed, weights: Weights, scores: Scores, uniform: Any, c
         left, right, rule = edge_left[edge], edge_right[edge], edge_rule[edge]
         picked = subtype
         if rule != STAY:
-            width = fill_pairs(edge, edge + 1, scale[node], edge_left, edge_right, place, value, scale, pair)
+            width = fill_pairs(
+                edge, edge + 1, scale[node], edge_left, edge_right, mantissa, exponents, place, value, scale, pair
+            )
             for j in range(width):
                 pair[j] *= weight[ptr[rule] + subtype * width + j]
             picked = draw(pair, 0, width, uniform[2 * size + 1])
@@ -420,10 +457,10 @@ def draw_edges(forest: Packed, weights: Weights, scores: Scores, uniform: Any, c
 
 
 @kernel
-def draw_many(packed: Any, weights: Weights, uniform: Any, chosen: Any, sizes: Any) -> None:
+def draw_many(packed: Any, factors: Factors, weights: Weights, uniform: Any, chosen: Any, sizes: Any) -> None:
     """A derivation of one forest for each row of `uniform`: its edges in a row of `chosen`, and its size."""
     forest = view_forest(packed, 0)
     scores = scores_for(forest, weights.subtypes)
-    inside(forest, weights, np.empty(0, np.bool_), scores, np.empty(most_pairs(weights.subtypes)))
+    inside(forest, factors, weights, np.empty(0, np.bool_), scores, np.empty(most_pairs(weights.subtypes)))
     for row in range(uniform.shape[0]):
-        sizes[row] = draw_edges(forest, weights, scores, uniform[row], chosen[row])
+        sizes[row] = draw_edges(forest, factors, weights, scores, uniform[row], chosen[row])

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lveg.kernels.factors import Factors
 from lveg.kernels.jit import kernel
 from lveg.kernels.lvg import Packed, Scores, Weights, inside, most_pairs, outside, scores_for, view_forest
 
@@ -27,7 +28,9 @@ class Levels(NamedTuple):
 
 
 @kernel
-def coarse_to_fine(packed: Any, levels: Levels, least: float, edge_post: Any, node_post: Any) -> float:
+def coarse_to_fine(
+    packed: Any, factors: Factors, levels: Levels, least: float, edge_post: Any, node_post: Any
+) -> float:
     """log Z of the finest level over what is left of a forest; fills the posteriors of its edges and nodes.
 
     least: edges, and subtypes at nodes, with a lower posterior at one level are left out at the next. -inf, and
@@ -44,13 +47,13 @@ def coarse_to_fine(packed: Any, levels: Levels, least: float, edge_post: Any, no
         weights = Weights(subtypes[level], ptr[level], weight)
         scores = scores_for(forest, subtypes[level])
         post = np.empty(forest.edge_rule.shape[0])
-        log_z = inside(forest, weights, is_open, scores, pair)
+        log_z = inside(forest, factors, weights, is_open, scores, pair)
         if log_z == -math.inf:
             return log_z
-        outside(forest, weights, scores, pair, beside, 0.0, nothing, post)
+        outside(forest, factors, weights, scores, pair, beside, 1.0, nothing, post)
         if level + 1 < n_levels:
             is_open = open_subtypes(forest, levels, level + 1, scores, least)
-            forest, origin = narrow(forest, origin, post, least)
+            forest, factors, origin = narrow(forest, factors, origin, post, least)
         else:
             place, value, above = scores.place, scores.value, scores.above
             for edge in range(post.shape[0]):
@@ -85,8 +88,11 @@ def open_subtypes(forest: Packed, levels: Levels, level: int, scores: Scores, le
 
 
 @kernel
-def narrow(forest: Packed, origin: Any, post: Any, least: float) -> tuple[Packed, Any]:
-    """The forest with the edges of at least that posterior, and which edges they were; nodes keep their numbers."""
+def narrow(forest: Packed, factors: Factors, origin: Any, post: Any, least: float) -> tuple[Packed, Factors, Any]:
+    """(the forest with the edges of at least that posterior, their factors, and which edges they were).
+
+    Nodes keep their numbers.
+    """
     node_symbol, edge_ptr, edge_rule, edge_left, edge_right = forest
     kept = 0
     for edge in range(post.shape[0]):
@@ -94,6 +100,9 @@ def narrow(forest: Packed, origin: Any, post: Any, least: float) -> tuple[Packed
     new_ptr = np.empty(edge_ptr.shape[0], np.int32)
     rule, left, right = np.empty(kept, np.int32), np.empty(kept, np.int32), np.empty(kept, np.int32)
     old = np.empty(kept, np.int64)
+    with_factors = factors.mantissa.shape[0] > 0
+    n_factors = kept if with_factors else 0
+    mantissa, exponent = np.empty(n_factors), np.empty(n_factors, np.int32)
     to = 0
     for node in range(node_symbol.shape[0]):
         new_ptr[node] = to
@@ -101,6 +110,8 @@ def narrow(forest: Packed, origin: Any, post: Any, least: float) -> tuple[Packed
             if post[edge] >= least:
                 rule[to], left[to], right[to] = edge_rule[edge], edge_left[edge], edge_right[edge]
                 old[to] = origin[edge]
+                if with_factors:
+                    mantissa[to], exponent[to] = factors.mantissa[edge], factors.exponent[edge]
                 to += 1
     new_ptr[node_symbol.shape[0]] = to
-    return Packed(node_symbol, new_ptr, rule, left, right), old
+    return Packed(node_symbol, new_ptr, rule, left, right), Factors(mantissa, exponent), old

@@ -1,6 +1,6 @@
 """Sums and maxima over the derivations of a forest whose edges have one weight each.
 
-Sums are in the linear domain with a power of two a node; outside scores are kept times that over Z, so that
+Sums are in the linear domain with one power of two per node; outside scores are kept times that over Z, so that
 outside × inside is the posterior. Weights of edges are linear for sums and additive scores for maxima.
 """
 
@@ -11,27 +11,36 @@ from typing import Any
 
 import numpy as np
 
+from lveg.kernels.factors import Factors
 from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
 
 
 @kernel
-def inside(edge_ptr: Any, edge_left: Any, edge_right: Any, weight: Any, value: Any, scale: Any) -> float:
+def inside(
+    edge_ptr: Any, edge_left: Any, edge_right: Any, weight: Any, factors: Factors, value: Any, scale: Any
+) -> float:
     """log Z; fills value and scale of every node  [math: inside]."""
+    mantissa, exponents = factors
+    with_factors = mantissa.shape[0] > 0
     n_nodes = value.shape[0]
     for node in range(n_nodes):
         largest = DEAD
         for edge in range(edge_ptr[node], edge_ptr[node + 1]):
             if weight[edge] > 0.0:
-                largest = max(largest, edge_scale(edge_left[edge], edge_right[edge], scale))
+                extra = exponents[edge] if with_factors else 0
+                largest = max(largest, edge_scale(edge_left[edge], edge_right[edge], extra, scale))
         if largest == DEAD:
             value[node] = 0.0
             scale[node] = DEAD
             continue
         total = 0.0
         for edge in range(edge_ptr[node], edge_ptr[node + 1]):
-            shift = edge_scale(edge_left[edge], edge_right[edge], scale) - largest
+            extra = exponents[edge] if with_factors else 0
+            shift = edge_scale(edge_left[edge], edge_right[edge], extra, scale) - largest
             if weight[edge] > 0.0 and shift > -1000:
                 product = weight[edge] * power_of_two(shift)
+                if with_factors:
+                    product *= mantissa[edge]
                 if edge_left[edge] >= 0:
                     product *= value[edge_left[edge]]
                 if edge_right[edge] >= 0:
@@ -51,14 +60,14 @@ def inside(edge_ptr: Any, edge_left: Any, edge_right: Any, weight: Any, value: A
 
 
 @kernel
-def edge_scale(left: int, right: int, scale: Any) -> int:
-    """The scale of a product of child values."""
-    total = 0
+def edge_scale(left: int, right: int, exponent: int, scale: Any) -> int:
+    """The scale of a product of child values and a factor with that exponent; DEAD where a child is."""
+    total = exponent
     if left >= 0:
         total += scale[left]
     if right >= 0:
         total += scale[right]
-    return max(total, DEAD)
+    return total if total > DEAD // 2 else DEAD
 
 
 @kernel
@@ -67,12 +76,15 @@ def outside(
     edge_left: Any,
     edge_right: Any,
     weight: Any,
+    factors: Factors,
     value: Any,
     scale: Any,
     node_post: Any,
     edge_post: Any,
 ) -> None:
     """Fill the posteriors of nodes and edges  [math: outside]."""
+    mantissa, exponents = factors
+    with_factors = mantissa.shape[0] > 0
     n_nodes = value.shape[0]
     above = np.zeros(n_nodes)
     above[n_nodes - 1] = 1.0 / value[n_nodes - 1]
@@ -80,11 +92,13 @@ def outside(
         node_post[node] = above[node] * value[node]
         for edge in range(edge_ptr[node], edge_ptr[node + 1]):
             left, right = edge_left[edge], edge_right[edge]
-            shift = edge_scale(left, right, scale) - scale[node]
+            shift = edge_scale(left, right, exponents[edge] if with_factors else 0, scale) - scale[node]
             edge_post[edge] = 0.0
             if above[node] <= 0.0 or shift < -1000 or weight[edge] <= 0.0:
                 continue
             factor = above[node] * weight[edge] * power_of_two(shift)
+            if with_factors:
+                factor *= mantissa[edge]
             in_left = value[left] if left >= 0 else 1.0
             in_right = value[right] if right >= 0 else 1.0
             edge_post[edge] = factor * in_left * in_right

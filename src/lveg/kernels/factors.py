@@ -1,0 +1,32 @@
+"""Factors of edges: what a context multiplies the weight of every edge with.
+
+A factor may be far from 1, so kernels get it in two parts: the mantissa multiplies the edge, the exponent is added to
+its scale.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Factors(NamedTuple):
+    """The factor of edge e is mantissa[e] × 2 ** exponent[e]; both arrays are empty where all factors are 1.
+
+    mantissa: float64. exponent: int32. Edges are in the order of their forest, those of several forests one after the
+    other.
+    """
+
+    mantissa: Any
+    exponent: Any
+
+
+def split_factors(log_factor: npt.NDArray[np.float64] | None) -> Factors:
+    """The factors with these logs, which are finite; no factors for None."""
+    if log_factor is None:
+        return Factors(np.empty(0), np.empty(0, np.int32))
+    exponent = np.rint(log_factor / math.log(2.0)).astype(np.int32)
+    return Factors(np.exp(log_factor - exponent * math.log(2.0)), exponent)
