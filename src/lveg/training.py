@@ -15,7 +15,7 @@ from lveg.errors import UsageError
 from lveg.evaluation.models import score_parser, score_tagger
 from lveg.families.chain import Chains
 from lveg.families.forest import Judge
-from lveg.families.registry import Kind, default_kind, find, treebank_kind
+from lveg.families.registry import Kind, default_kind, find_trainable, treebank_kind
 from lveg.grammar.binarise import learn_heads
 from lveg.grammar.estimate import hmm_weights, pcfg_weights
 from lveg.grammar.grammar import Grammar, fingerprint, tag_grammar, tree_grammar
@@ -180,9 +180,7 @@ Task = TypeVar("Task", bound=TaskOptions)
 
 def _options(task: str, form: type[Task], model: str | None, given: dict[str, Any]) -> tuple[Kind, Task, Options]:
     """(the family, the options of the task, those of the family) from a model's name and keywords."""
-    kind = default_kind(task) if model is None else find(task, model)
-    if not kind.learning:
-        raise UsageError(f"a {task} of model {kind.name} is not trained: {kind.summary}")
+    kind = default_kind(task) if model is None else find_trainable(task, model)
     rest = dict(given)
     task_options, own = form.take(rest), kind.load_options().take(rest)
     if rest:

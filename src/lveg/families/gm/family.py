@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lveg.errors import GrammarError
-from lveg.families.family import Arrays, Facts, check_arrays, check_facts
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size
 from lveg.families.forest import ForestFamily, Posterior, count_packed
 from lveg.families.gm.options import COVARIANCES
 from lveg.forest.forest import Forest
@@ -38,6 +38,9 @@ class ComponentPruning:
         if not (1 <= self.k_min <= self.k_max and 0.0 <= self.theta <= 1.0):
             raise GrammarError("component pruning needs 1 <= k_min <= k_max and theta from 0 to 1")
 
+
+MOST_PARAMETER = 200.0
+"""Bound on abs(parameter): exp of twice as much is finite; learned ones are far below it."""
 
 Parts = tuple[Floats, Floats, Floats]
 """Something for every parameter, in the shapes of log weights, means and log standard deviations."""
@@ -70,8 +73,7 @@ class Gm(ForestFamily):
         if self.log_std.shape not in ((1, columns), (dim, columns)):
             raise GrammarError("standard deviations must be one per Gaussian, or one per dimension")
         for array in (self.log_weight, self.mean, self.log_std):
-            if not np.isfinite(array).all():
-                raise GrammarError("a parameter is not a finite number")
+            check_size(array, MOST_PARAMETER)
 
     @cached_property
     def components(self) -> Components:
@@ -107,7 +109,7 @@ class Gm(ForestFamily):
         )
         check_facts(facts, {})
         ptr = arrays["ptr"]
-        if ptr.shape != (grammar.n_rules + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
+        if ptr.shape != (grammar.n_rules + 1,) or ptr[0] != 0 or (ptr[1:] < ptr[:-1]).any():
             raise GrammarError("there are no components for each rule")
         *first, columns = columns_of(grammar, ptr)
         if arrays["mean"].shape[1] != columns:
