@@ -21,7 +21,7 @@ FAMILIES = [(task, model) for task in FORMATS for model in trainable(task)]
 
 QUICK = {
     "epochs": 1,
-    "cycles": 1,
+    "cycles": 2,
     "split_iterations": 2,
     "merge_iterations": 1,
     "smooth_iterations": 1,

@@ -29,7 +29,7 @@ def parser() -> Parser:
 
 @pytest.fixture(scope="module")
 def tagger() -> Tagger:
-    return train_tagger([str(DATA / "demo-train.conllu")], model="hmm")
+    return train_tagger([str(DATA / "demo-train.conllu")], model="hmm", smooth=10)
 
 
 def test_probability_of_a_given_tree_is_that_of_the_k_best_list(parser: Parser) -> None:
@@ -156,23 +156,25 @@ class TestIdentity:
         assert repr(tagger) == f"<Tagger of model hmm, {len(tagger.grammar.tags)} tags>"
 
 
+READ: dict[str, Callable[[Path], list[Any]]] = {"parser": some_trees, "tagger": some_tagged}
+
+
 class TestTrainingFromMemory:
     @pytest.mark.parametrize(("task", "model"), FAMILIES)
     def test_equals_training_from_files(self, task: str, model: str, tmp_path: Path) -> None:
         options = quick_options(task, model)
         files = small_file(tmp_path, task, 30), small_file(tmp_path, task, 10, "dev")
-        read = some_trees if task == "parser" else some_tagged
-        names = {
-            model_fingerprint(train(task, *data, model=model, **options))
-            for data in (
-                files,
-                map(str, files),
-                ([file] for file in files),
-                map(read, files),
-                (map(tuple, map(read, files))),
-            )
-        }
-        assert len(names) == 1
+        from_files, from_memory = (
+            train(task, *data, model=model, **options) for data in (files, map(READ[task], files))
+        )
+        assert model_fingerprint(from_files) == model_fingerprint(from_memory)
+
+    @pytest.mark.parametrize(("task", "model"), [("parser", "pcfg"), ("tagger", "hmm")])
+    def test_files_and_memory_in_any_collection(self, task: str, model: str, tmp_path: Path) -> None:
+        file = small_file(tmp_path, task, 30)
+        items = READ[task](file)
+        sources = (file, str(file), [file], (str(file),), iter([file]), items, tuple(items), iter(items))
+        assert len({model_fingerprint(train(task, source, model=model)) for source in sources}) == 1
 
     def test_options_are_keywords(self, tmp_path: Path) -> None:
         trees = some_trees(small_file(tmp_path, "parser", 20))
@@ -193,3 +195,8 @@ class TestTrainingFromMemory:
         for sentence in odd:
             with pytest.raises(UsageError, match=r"sentence 2: expected \(word, tag\) pairs of texts, found"):
                 lveg.train_tagger([[("a", "X")], sentence])
+        mixed: list[Any] = [parse_tree("(S (A a))"), "a.mrg"]
+        with pytest.raises(UsageError, match="expected either files or trees, found"):
+            lveg.train_parser(mixed)
+        with pytest.raises(UsageError, match="expected either files or sentences, found 3"):
+            lveg.train_tagger([3])  # type: ignore[list-item]
