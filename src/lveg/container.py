@@ -18,7 +18,7 @@ from safetensors.numpy import load, save
 
 from lveg.errors import ModelError
 
-FORMAT = 1
+FORMAT = 2
 _KEY = "lveg"
 
 
