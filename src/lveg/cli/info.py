@@ -6,18 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from lveg.cli.options import ModelFile
+from lveg.cli.options import STANDARD, ModelFile, check_outputs
 
 
 def info(
     model: ModelFile,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
 ) -> None:
-    """Tell what a model is: its size, how it was trained, and its scores on development data."""
+    """Describe a model: its size, how it was trained, and its scores on development data."""
     import msgspec
 
     from lveg.model_io import describe_model, load_model
 
+    check_outputs([STANDARD], [model])
     facts = describe_model(load_model(str(model)))
     if as_json:
         typer.echo(msgspec.json.encode(facts).decode())
@@ -34,8 +35,8 @@ def _show(facts: dict[str, Any], indent: str) -> None:
         elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
             typer.echo(f"{label}:")
             for item in value:
-                told = (f"{key.replace('_', ' ')} {fact}" for key, fact in item.items())
-                typer.echo(f"{indent}  {', '.join(told)}")
+                shown = (f"{key.replace('_', ' ')} {fact}" for key, fact in item.items())
+                typer.echo(f"{indent}  {', '.join(shown)}")
         else:
             is_count = isinstance(value, int) and not isinstance(value, bool)
             typer.echo(f"{label}: {f'{value:,}' if is_count else value}")

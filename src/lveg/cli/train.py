@@ -25,7 +25,7 @@ from lveg.cli.options import (
     Threshold,
     Unknown,
     UnknownOption,
-    check_output,
+    check_outputs,
     cleaning_of,
     thread_count,
 )
@@ -433,7 +433,7 @@ def _train(
     from lveg.treebank.source import Faults
 
     faults = Faults(skip_bad)
-    check_output(out, *train, *(dev or []))
+    check_outputs([out, log], [*train, *(dev or [])])
     _check_there(dev or [])
     with console_report(None if log is None else str(log), quiet) as report:
         model = learn(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -32,10 +31,10 @@ from lveg.learning.tree_em import tree_em
 from lveg.model import P_MIN, Parser, Tagger
 from lveg.parallel import ordered_map
 from lveg.report import Report, silent
-from lveg.treebank.conllu import read_conllu
-from lveg.treebank.penn import read_trees
+from lveg.treebank.conllu import read_tagged
+from lveg.treebank.penn import read_gold_trees
 from lveg.treebank.source import Faults
-from lveg.trees import Cleaning, Tree, escape_word
+from lveg.trees import Cleaning, Tree, trees_fingerprint
 
 
 @dataclass(frozen=True)
@@ -66,25 +65,6 @@ class TaggerOptions:
     lvg: TagLvgOptions | None = None
     gm: TagGmOptions | None = None
     forms: TagFormsOptions | None = None
-
-
-def read_gold_trees(paths: Sequence[str], cleaning: Cleaning, faults: Faults | None = None) -> list[Tree]:
-    """The cleaned trees of files; trees without words are left out."""
-    return [tree for tree in map(cleaning, read_trees(paths, faults)) if tree is not None]
-
-
-def read_tagged(paths: Sequence[str], column: str, faults: Faults | None = None) -> list[list[tuple[str, str]]]:
-    """The (word, tag) sequences of CoNLL-U files."""
-    tagged: list[list[tuple[str, str]]] = []
-    for sentence in read_conllu(paths, faults):
-        tags = sentence.column(column)
-        if "" in tags:
-            where = f"sentence {len(tagged) + 1}, word {tags.index('') + 1}"
-            raise UsageError(f"{paths[0]}: {where} has an empty {column} field; write `_` for no tag")
-        tagged.append(list(zip(sentence.words(), tags, strict=True)))
-    if tagged and all(tag == "_" for sentence in tagged for _, tag in sentence):
-        raise UsageError(f"{paths[0]}: column {column} is empty (`_`) throughout; choose another with --column")
-    return tagged
 
 
 def train_parser(
@@ -205,7 +185,7 @@ def coarse_parses(
 ) -> list[Parses]:
     """What the coarse grammar leaves of each development sentence; learning changes nothing in it."""
     prepared: list[Parses] = []
-    words = [[escape_word(word) for word in tree.words()] for tree in gold]
+    words = [tree.words() for tree in gold]
     for parses in ordered_map(lambda sentence: coarse.parses(sentence, p_min), words, threads):
         prepared.append(parses)
         report("progress", {"what": "development forests", "done": len(prepared), "total": len(gold)})
@@ -291,11 +271,6 @@ def _learn_latent(
         tagger.grammar, tagged, settings, options.seed, threads, score if gold else None, report, checkpoint
     )  # fmt: skip
     return replace(tagger, latent=family)
-
-
-def trees_fingerprint(trees: Sequence[Tree]) -> str:
-    """A short name for the trees: words, tags and structure."""
-    return hashlib.sha256("\n".join(map(str, trees)).encode()).hexdigest()[:16]
 
 
 def _too_long(max_length: int | None) -> str:
