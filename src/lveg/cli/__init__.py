@@ -13,11 +13,14 @@ import typer
 
 from lveg._version import __version__
 from lveg.cli import demo, evaluate, info, parse, sample, tag, train
+from lveg.cli.console import survive_stderr
+from lveg.cli.options import EXIT_STATUS
 from lveg.errors import LvegError
 
 app = typer.Typer(
     name="lveg",
     help="Train taggers and parsers on your own treebank, use them, and score them.",
+    epilog=EXIT_STATUS,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -46,6 +49,7 @@ for _verb in (parse.parse, tag.tag, evaluate.evaluate, info.info, sample.sample,
 
 def main() -> None:
     """Run the command line; our own errors become one line on stderr and exit status 2."""
+    survive_stderr()
     try:
         app(prog_name="lveg")
     except LvegError as error:
