@@ -18,7 +18,7 @@ import pytest
 from safetensors.numpy import load, save, save_file
 
 from lveg import container, model_io
-from lveg.errors import ModelError
+from lveg.errors import ModelError, UsageError
 from lveg.learning.descent import Descent
 from lveg.learning.lvg import LvgOptions
 from lveg.learning.split_merge import SplitMergeOptions
@@ -537,7 +537,7 @@ class TestWriting:
         for name in ("fsync", "replace", "chmod"):
             with monkeypatch.context() as patch:
                 patch.setattr(os, name, fail)
-                with pytest.raises(ModelError, match="m: cannot be written: No space left on device"):
+                with pytest.raises(UsageError, match="m: cannot be written: No space left on device"):
                     save_model(model, str(target))
             assert os.listdir(tmp_path) == ["m"]
             assert target.read_text() == "old"
@@ -558,9 +558,9 @@ class TestWriting:
         assert target.read_text() == "old"
 
     def test_a_folder_that_is_not_there(self, path: Path, tmp_path: Path) -> None:
-        with pytest.raises(ModelError, match="cannot be written: No such file or directory"):
+        with pytest.raises(UsageError, match="cannot be written: No such file or directory"):
             save_model(load_model(str(path)), str(tmp_path / "none" / "m"))
-        with pytest.raises(ModelError, match="cannot be written: Is a directory"):
+        with pytest.raises(UsageError, match="cannot be written: Is a directory"):
             save_model(load_model(str(path)), str(tmp_path))
 
     def test_a_link_stays_a_link(self, path: Path, tmp_path: Path) -> None:

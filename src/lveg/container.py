@@ -8,8 +8,6 @@ out before anything is used. Nothing in a file can run code.
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from typing import Any
 
 import msgspec
@@ -17,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from lveg.errors import ModelError
+from lveg.files import replacing
 
 FORMAT = 2
 _KEY = "lveg"
@@ -86,31 +85,6 @@ def read_whole(path: str) -> bytes:
 
 
 def write_whole(path: str, data: bytes) -> None:
-    """Write a file so that a crash at any moment leaves the old one or the new one; a link's target is replaced."""
-    target = os.path.realpath(path)
-    try:
-        if os.path.exists(target) and not os.path.isfile(target):  # a device or pipe must not be renamed over
-            with open(target, "wb") as stream:
-                stream.write(data)
-            return
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".lveg-")
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException as error:
-        os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    """Write a file so that a crash at any moment leaves the old one or the new one."""
+    with replacing(path) as stream:
+        stream.write(data)

@@ -14,13 +14,11 @@ import typer
 
 from lveg._version import __version__
 from lveg.cli import combine, demo, evaluate, info, parse, sample, tag, train
+from lveg.cli.console import survive_stderr
+from lveg.cli.options import EXIT_STATUS
 from lveg.errors import LvegError
 
-_HELP = """Train taggers and parsers on your own treebank, use them, and score them.
-
-Exit status: 0 if all went well; 2 for an error that you can act on, told in one
-line; 130 after Ctrl-C; 1, with a traceback, for a defect of lveg.
-"""
+_HELP = "Train taggers and parsers on your own treebank, use them, and score them."
 
 
 def _show_version(asked: bool) -> None:
@@ -40,6 +38,7 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
     app = typer.Typer(
         name="lveg",
         help=_HELP,
+        epilog=EXIT_STATUS,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
@@ -60,6 +59,7 @@ def _arguments() -> list[str]:
 
 def main() -> None:
     """Run the command line; our own errors become one line on stderr and exit status 2."""
+    survive_stderr()
     try:
         make_app(_arguments())(prog_name="lveg")
     except LvegError as error:

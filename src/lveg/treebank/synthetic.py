@@ -281,6 +281,8 @@ def sample_trees(grammar: SampleGrammar, count: int, seed: int, max_words: int =
     """
     if max_words < 1:
         raise UsageError(f"max_words is {max_words}; a sentence has at least one word")
+    if seed < 0:  # the generator would take its absolute value
+        raise UsageError(f"the seed is {seed}; it must not be negative")
     generator = random.Random(seed)
     for _ in range(count):
         for _ in range(_MAX_REJECTED):
