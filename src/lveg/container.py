@@ -1,8 +1,8 @@
 """Arrays on disk: one safetensors file, everything that is not an array as JSON in its header.
 
 The header holds one entry, `lveg`: a SHA-256 digest, a line end, and the JSON text, an object with a field `format`.
-The digest is of the JSON and of every tensor's name, type, shape and bytes, so a file that was cut or altered is found
-out before anything is used. Nothing in a file can run code.
+The digest is of the JSON and of every tensor's name, type, shape and bytes, so that a truncated or altered file is
+detected before anything is used. Nothing in a file can run code.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def pack(text: str, tensors: dict[str, Any]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[str, dict[str, Any]]:
-    """(header, arrays) of a file's bytes; a ModelError where they are not what was packed."""
+    """(header, arrays) of a file's bytes; a ModelError if they are not what was packed."""
     text, digest = _header(data)
     try:
         tensors: dict[str, Any] = load(data)
@@ -48,7 +48,7 @@ def digest_of(text: str, tensors: dict[str, Any]) -> str:
 
 
 def _header(data: bytes) -> tuple[str, str]:
-    """(JSON text, digest) from the safetensors header, whose first eight bytes tell its length."""
+    """(JSON text, digest) from the safetensors header; the first eight bytes of the file are its length."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > len(data) - 8:
         raise ModelError("is not a model file, or was cut")

@@ -58,7 +58,7 @@ TagColumn = Annotated[Column, typer.Option(help="CoNLL-U with --gold-tags: the c
 PMin = Annotated[
     float | None,
     typer.Option(
-        min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned; pcfg: 1e-5, others: 3e-5."
+        min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned; if not given, the model's own."
     ),
 ]
 PruneWith = Annotated[

@@ -346,17 +346,5 @@ def conllu_block(tree: Tree, sent_id: str) -> str:
     """The tree's words and tags as one CoNLL-U sentence, with its closing blank line; no heads."""
     lines = [f"# sent_id = {sent_id}", f"# text = {' '.join(tree.words())}"]
     for number, leaf in enumerate(tree.leaves(), start=1):
-        fields = (
-            str(number),
-            leaf.word or "_",
-            "_",
-            UPOS.get(leaf.label, "X"),
-            leaf.label,
-            "_",
-            "_",
-            "_",
-            "_",
-            "_",
-        )
-        lines.append("\t".join(fields))
+        lines.append(f"{number}\t{leaf.word}\t_\t{UPOS.get(leaf.label, 'X')}\t{leaf.label}" + "\t_" * 5)
     return "\n".join(lines) + "\n\n"
