@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
 
+from lveg.drawing import draw_text
 from lveg.model import Parse, Tagging
 from lveg.treebank.conllu import Sentence
 from lveg.treebank.source import display_name
@@ -21,6 +23,16 @@ def parse_brackets(parse: Parse, several: bool = False) -> str:
     if several:
         return "".join(f"{candidate.tree}\n" for candidate in parse.trees) + "\n"
     return f"{parse.tree}\n"
+
+
+def parse_drawing(parse: Parse, width: int) -> str:
+    """All trees drawn for a terminal of that width, each with its probability, and an empty line after each."""
+    return "".join(
+        draw_text(candidate.tree, width)
+        + ("" if candidate.log_prob is None else f"\nprobability {math.exp(candidate.log_prob):.3g}")
+        + "\n\n"
+        for candidate in parse.trees
+    )
 
 
 def parse_json(sentence: Input, parse: Parse, several: bool = False, name_file: bool = False) -> str:
@@ -65,7 +77,7 @@ def tags_json(sentence: Input, tagging: Tagging, several: bool = False, name_fil
         for sequence in tagging.sequences
     ]
     line = _origin(sentence, name_file)
-    line |= {"words": tagging.words, "log_sentence": tagging.log_sentence}
+    line |= {"words": tagging.words, "log_sentence": tagging.log_sentence, "fallback": tagging.fallback}
     line |= {"sequences": sequences} if several else sequences[0]
     line |= {"posteriors": _listed(tagging)} if tagging.posteriors else {}
     return _json(line)

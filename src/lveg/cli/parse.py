@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -35,6 +36,7 @@ class ParseFormat(StrEnum):
 
     brackets = "brackets"
     jsonl = "jsonl"
+    drawing = "drawing"
 
 
 class Decoder(StrEnum):
@@ -47,7 +49,10 @@ class Decoder(StrEnum):
 
 Kbest = Annotated[int, typer.Option(min=1, help="How many trees per sentence, best first.")]
 Format = Annotated[
-    ParseFormat, typer.Option(help="brackets: one tree per line. jsonl: one object per sentence, with probabilities.")
+    ParseFormat,
+    typer.Option(
+        help="brackets: one tree per line. jsonl: one object per sentence, with probabilities. drawing: to look at."
+    ),
 ]
 DecoderOption = Annotated[
     Decoder,
@@ -113,7 +118,7 @@ def parse(
     from lveg.annotate import ParseSettings, parse_all
     from lveg.cli.annotation import Annotation
     from lveg.errors import UsageError
-    from lveg.output import parse_brackets, parse_json
+    from lveg.output import parse_brackets, parse_drawing, parse_json
     from lveg.treebank.text import Reading
 
     if prune_with is not None and constraints is not None:
@@ -122,7 +127,7 @@ def parse(
     check_outputs([out or STANDARD], [model, *files, *(others or []), prune_with, constraints])
     parser = load_parser(model, others)
     pruner = load_parser(prune_with) if prune_with else None
-    is_json = format is ParseFormat.jsonl
+    is_json, width = format is ParseFormat.jsonl, shutil.get_terminal_size().columns
     settings = ParseSettings(decoder.value, kbest, p_min, is_json, max_words, gold_tags, pruner, prune_kbest)
     reading = Reading(input_format.value if input_format else None, parser.cleaning, column.value)
     job = Annotation("parsing", files, reading, out, skip_bad, quiet)
@@ -131,6 +136,8 @@ def parse(
     def text(sentence: Input, found: Parse) -> str:
         if is_json:
             return parse_json(sentence, found, kbest > 1, name_file=len(files) > 1)
+        if format is ParseFormat.drawing:
+            return parse_drawing(found, width)
         return parse_brackets(found, kbest > 1)
 
     job.write(results, text, fallback=lambda found: found.fallback)
