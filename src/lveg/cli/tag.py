@@ -120,4 +120,5 @@ def tag(
     # One at a time for sentences that are typed or piped in, to answer each at once.
     chunk_size = 1 if STANDARD in files and n_threads == 1 else CHUNK
     settings = TagSettings(decoder, kbest, posteriors)
-    job.write(tag_all(tagger, job.sentences(), settings, n_threads, chunk_size), text)
+    results = tag_all(tagger, job.sentences(), settings, n_threads, chunk_size)
+    job.write(results, text, fallback=lambda found: found.fallback)
