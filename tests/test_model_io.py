@@ -22,7 +22,7 @@ from safetensors.numpy import save, save_file
 from small import FAMILIES, quick_options, small_file, train
 
 from lveg import container, model_io
-from lveg.errors import ModelError
+from lveg.errors import ModelError, UsageError
 from lveg.families.registry import kinds
 from lveg.model import Model, Parser, combine
 from lveg.model_io import load_model, save_model
@@ -621,7 +621,7 @@ class TestWriting:
         for name in ("fsync", "replace", "chmod"):
             with monkeypatch.context() as patch:
                 patch.setattr(os, name, fail)
-                with pytest.raises(ModelError, match="m: cannot be written: No space left on device"):
+                with pytest.raises(UsageError, match="m: cannot be written: No space left on device"):
                     save_model(model, str(target))
             assert os.listdir(tmp_path) == ["m"]
             assert target.read_text() == "old"
@@ -642,9 +642,9 @@ class TestWriting:
         assert target.read_text() == "old"
 
     def test_a_folder_that_is_not_there(self, path: Path, tmp_path: Path) -> None:
-        with pytest.raises(ModelError, match="cannot be written: No such file or directory"):
+        with pytest.raises(UsageError, match="cannot be written: No such file or directory"):
             save_model(load_model(str(path)), str(tmp_path / "none" / "m"))
-        with pytest.raises(ModelError, match="cannot be written: Is a directory"):
+        with pytest.raises(UsageError, match="cannot be written: Is a directory"):
             save_model(load_model(str(path)), str(tmp_path))
 
     def test_a_link_stays_a_link(self, path: Path, tmp_path: Path) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from strategies import trees
 
 from lveg.treebank.penn import parse_tree, read_trees
@@ -135,7 +139,20 @@ def test_spans_of_empty_phrases_are_empty() -> None:
 
 def test_words_that_cannot_be_written_are_escaped() -> None:
     assert escape_word("f(x)\ty\u2009z") == "f-LRB-x-RRB-_y\u2009z"
-    assert str(Tree("NN", (), "a b", "(")) == "(NN a_b -LRB-)"
+    assert escape_word("") == ""
+    leaf = Tree("NN", (), "a b", "(")
+    assert (leaf.word, leaf.lemma, str(leaf)) == ("a_b", "-LRB-", "(NN a_b -LRB-)")
+    assert parse_tree(str(leaf)).words() == leaf.words()
+
+
+@given(st.text())
+def test_escaping_is_done_once(word: str) -> None:
+    escaped = escape_word(word)
+    assert not set(escaped) & set("() \t\n\r\v\f")
+    assert escape_word(escaped) == escaped
+    assert escaped == word.translate(
+        {ord("("): "-LRB-", ord(")"): "-RRB-", **dict.fromkeys(map(ord, " \t\n\r\v\f"), "_")}
+    )
 
 
 def test_the_empty_tree() -> None:
@@ -162,6 +179,22 @@ def test_equality_sees_shape_label_and_word() -> None:
 def test_a_long_tree_has_a_short_repr() -> None:
     assert repr(parse_tree("(NN a)")) == "Tree('(NN a)')"
     assert len(repr(Tree("S", [parse_tree("(NN a)")] * 100))) < 100
+
+
+@given(trees())
+def test_copies_and_pickles_are_the_same_tree(tree: Tree) -> None:
+    for other in (copy.copy(tree), copy.deepcopy(tree), pickle.loads(pickle.dumps(tree))):
+        assert other == tree
+        assert other is not tree
+        assert [node.lemma for node in other] == [node.lemma for node in tree]
+
+
+def test_deep_trees_are_copied_and_pickled() -> None:
+    depth = 100_000
+    tree = parse_tree("(S (A a x) " * depth + "(B b)" + ")" * depth)
+    for other in (copy.copy(tree), copy.deepcopy(tree), pickle.loads(pickle.dumps(tree))):
+        assert str(other) == str(tree)
+        assert hash(other) == hash(tree)
 
 
 def test_depth_is_bounded_by_memory_alone(tmp_path) -> None:  # type: ignore[no-untyped-def]

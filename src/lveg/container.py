@@ -1,15 +1,13 @@
 """Arrays on disk: one safetensors file, everything that is not an array as JSON in its header.
 
 The header holds one entry, `lveg`: a SHA-256 digest, a line end, and the JSON text, an object with a field `format`.
-The digest is of the JSON and of every tensor's name, type, shape and bytes, so a file that was cut or altered is found
-out before anything is used. Nothing in a file can run code.
+The digest is of the JSON and of every tensor's name, type, shape and bytes, so that a truncated or altered file is
+detected before anything is used. Nothing in a file can run code.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from typing import Any
 
 import msgspec
@@ -17,8 +15,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from lveg.errors import ModelError
+from lveg.files import replacing
 
-FORMAT = 1
+FORMAT = 2
 _KEY = "lveg"
 
 
@@ -28,7 +27,7 @@ def pack(text: str, tensors: dict[str, Any]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[str, dict[str, Any]]:
-    """(header, arrays) of a file's bytes; a ModelError where they are not what was packed."""
+    """(header, arrays) of a file's bytes; a ModelError if they are not what was packed."""
     text, digest = _header(data)
     try:
         tensors: dict[str, Any] = load(data)
@@ -49,7 +48,7 @@ def digest_of(text: str, tensors: dict[str, Any]) -> str:
 
 
 def _header(data: bytes) -> tuple[str, str]:
-    """(JSON text, digest) from the safetensors header, whose first eight bytes tell its length."""
+    """(JSON text, digest) from the safetensors header; the first eight bytes of the file are its length."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > len(data) - 8:
         raise ModelError("is not a model file, or was cut")
@@ -86,31 +85,6 @@ def read_whole(path: str) -> bytes:
 
 
 def write_whole(path: str, data: bytes) -> None:
-    """Write a file so that a crash at any moment leaves the old one or the new one; a link's target is replaced."""
-    target = os.path.realpath(path)
-    try:
-        if os.path.exists(target) and not os.path.isfile(target):  # a device or pipe must not be renamed over
-            with open(target, "wb") as stream:
-                stream.write(data)
-            return
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".lveg-")
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException as error:
-        os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    """Write a file so that a crash at any moment leaves the old one or the new one."""
+    with replacing(path) as stream:
+        stream.write(data)

@@ -235,7 +235,7 @@ class Parser:
         """What the rules of these trees make, where that respects the constraints."""
         cleaned = [tree for tree in map(self.cleaning, trees) if tree is not None]
         for tree in cleaned:
-            if [escape_word(word) for word in tree.words()] != words:
+            if tree.words() != words:
                 raise UsageError(f"a tree to keep to has other words than the sentence: {' '.join(tree.words())}")
         parses = self.coarse.within(cleaned, self.binarisation)
         if parses is None or parses.forest is None:

@@ -1,12 +1,14 @@
-"""How long work tells what it is doing, without knowing who listens."""
+"""Progress events, sent without knowing who listens."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
 
 Report = Callable[[str, dict[str, Any]], None]
-"""Receives the name of an event and what is known of it.
+"""Receives the name of an event and its facts.
 
 `progress` events have `what`, `done` and `total`; others are milestones such as `read`, `grammar`, `dev`.
 """
@@ -16,7 +18,8 @@ def silent(event: str, facts: dict[str, Any]) -> None:
     """The report that says nothing."""
 
 
-def dev_facts(summary: dict[str, Any]) -> tuple[float, dict[str, Any]]:
-    """Of a parser's scores on development trees: F1, by which the best is chosen, and what is told of them."""
-    told = ("precision", "recall", "f1", "exact_match", "tag_accuracy")
-    return summary["f1"], {f"dev_{name}": summary[name] for name in told}
+def counted(items: Iterable[Item], report: Report, what: str, total: int | None = None) -> Iterator[Item]:
+    """The items, with a `progress` event after each; total: how many there are, if that is known."""
+    for done, item in enumerate(items, start=1):
+        yield item
+        report("progress", {"what": what, "done": done, "total": total})

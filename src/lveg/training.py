@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -27,10 +26,10 @@ from lveg.model import Parser, Tagger
 from lveg.options import Options
 from lveg.report import Report, silent
 from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions
-from lveg.treebank.conllu import read_conllu
-from lveg.treebank.penn import read_trees
+from lveg.treebank.conllu import read_tagged
+from lveg.treebank.penn import read_gold_trees
 from lveg.treebank.source import Faults
-from lveg.trees import Cleaning, Tree, escape_word
+from lveg.trees import Cleaning, Tree, trees_fingerprint
 
 Path = str | os.PathLike[str]
 Trees = Path | Iterable[Path] | Iterable[Tree]
@@ -56,25 +55,6 @@ class Setting:
 
 
 QUIET = Setting()
-
-
-def read_gold_trees(paths: Sequence[str], cleaning: Cleaning, faults: Faults | None = None) -> list[Tree]:
-    """The cleaned trees of files; trees without words are left out."""
-    return [tree for tree in map(cleaning, read_trees(paths, faults)) if tree is not None]
-
-
-def read_tagged(paths: Sequence[str], column: str, faults: Faults | None = None) -> list[list[tuple[str, str]]]:
-    """The (word, tag) sequences of CoNLL-U files."""
-    tagged: list[list[tuple[str, str]]] = []
-    for sentence in read_conllu(paths, faults):
-        tags = sentence.column(column)
-        if "" in tags:
-            where = f"sentence {len(tagged) + 1}, word {tags.index('') + 1}"
-            raise UsageError(f"{paths[0]}: {where} has an empty {column} field; write `_` for no tag")
-        tagged.append(list(zip(sentence.words(), tags, strict=True)))
-    if tagged and all(tag == "_" for sentence in tagged for _, tag in sentence):
-        raise UsageError(f"{paths[0]}: column {column} is empty (`_`) throughout; choose another with --column")
-    return tagged
 
 
 def train_parser(
@@ -130,7 +110,7 @@ def train_parser(
 def coarse_parses(coarse: CoarseParser, gold: Sequence[Tree], p_min: float, setting: Setting) -> list[Parses]:
     """What the coarse grammar leaves of each development sentence; learning changes nothing in it."""
     prepared: list[Parses] = []
-    words = [[escape_word(word) for word in tree.words()] for tree in gold]
+    words = [tree.words() for tree in gold]
     run = Run(threads=setting.threads)
     for parses in run.map(lambda sentence: coarse.parses(sentence, p_min), words):
         prepared.append(parses)
@@ -272,11 +252,6 @@ def _paths(items: list[Any], others: str) -> list[str]:
 def _named(items: list[Any]) -> str:
     """The first path, to begin a message with."""
     return f"{os.fspath(items[0])}: " if items and isinstance(items[0], str | os.PathLike) else ""
-
-
-def trees_fingerprint(trees: Sequence[Tree]) -> str:
-    """A short name for the trees: words, tags and structure."""
-    return hashlib.sha256("\n".join(map(str, trees)).encode()).hexdigest()[:16]
 
 
 def _announce(grammar: Grammar, report: Report) -> None:

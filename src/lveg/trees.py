@@ -5,10 +5,11 @@ No function here recurses, so depth is bounded by memory alone.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 ROOT = "TOP"
 """Label of the outer bracket, and of the start symbol. EVALB's parameter files delete this label."""
@@ -20,21 +21,22 @@ EMPTY_ELEMENTS = r"-NONE- .*|sn\S* \*0\*"
 """What counts as a trace: a pattern for `label word` (Penn's -NONE-, and the empty subjects of CESS)."""
 
 
-_UNWRITABLE = str.maketrans(
-    {"(": "-LRB-", ")": "-RRB-", " ": "_", "\t": "_", "\n": "_", "\r": "_", "\v": "_", "\f": "_"}
-)
+_UNWRITABLE = re.compile(r"[() \t\n\r\v\f]")
 
 
 def escape_word(word: str) -> str:
     """The word as it can stand in a bracketed tree: brackets as -LRB- and -RRB-, ASCII white space as `_`."""
-    return word.translate(_UNWRITABLE)
+    if _UNWRITABLE.search(word) is None:
+        return word
+    return _UNWRITABLE.sub("_", word.replace("(", "-LRB-").replace(")", "-RRB-"))
 
 
 class Tree:
     """A constituent: a label over child trees, or a tag over a word.
 
-    `word` is None exactly for phrases. A phrase without children is an empty constituent, which only
-    parser output has. `lemma` is the third field of a leaf such as `(da0ms0 El el)`.
+    `word` is None exactly for phrases. A phrase without children is an empty constituent, which only parser output
+    has. `lemma` is the third field of a leaf such as `(da0ms0 El el)`. Words and lemmas are escaped when a tree is
+    made, so that any tree can be written. Do not change a tree in place: others may share its nodes.
     """
 
     __slots__ = ("children", "label", "lemma", "word")
@@ -44,8 +46,8 @@ class Tree:
     ) -> None:
         self.label = label
         self.children = tuple(children)
-        self.word = word
-        self.lemma = lemma
+        self.word = None if word is None else escape_word(word)
+        self.lemma = None if lemma is None else escape_word(lemma)
 
     @property
     def is_leaf(self) -> bool:
@@ -101,6 +103,10 @@ class Tree:
     def __hash__(self) -> int:
         return hash(tuple(self._shape()))
 
+    def __reduce__(self) -> tuple[Callable[[list[Row]], Tree], tuple[list[Row]]]:
+        """What `pickle` and `copy` make a tree from: its nodes in a row, however deep it is."""
+        return _from_rows, ([(node.label, len(node.children), node.word, node.lemma) for node in self],)
+
     def __repr__(self) -> str:
         text = str(self)
         return f"Tree({text if len(text) <= 80 else text[:77] + '...'!r})"
@@ -118,16 +124,33 @@ class Tree:
                 continue
             parts.append(f" ({node.label}" if parts else f"({node.label}")
             if node.word is not None:
-                lemma = "" if node.lemma is None else f" {escape_word(node.lemma)}"
-                parts.append(f" {escape_word(node.word)}{lemma})")
+                lemma = "" if node.lemma is None else f" {node.lemma}"
+                parts.append(f" {node.word}{lemma})")
             else:
                 stack.append(None)
                 stack.extend(reversed(node.children))
         return "".join(parts)
 
 
+Row = tuple[str, int, str | None, str | None]
+"""Label, number of children, word and lemma of a node."""
+
+
+def _from_rows(rows: list[Row]) -> Tree:
+    """The tree of the nodes, which come parents first."""
+    done: list[Tree] = []
+    for label, count, word, lemma in reversed(rows):
+        done.append(Tree(label, [done.pop() for _ in range(count)], word, lemma))
+    return done[0]
+
+
 EMPTY_TREE = Tree("")
 """The analysis of a sentence without words."""
+
+
+def trees_fingerprint(trees: Sequence[Tree]) -> str:
+    """A short name for the trees: words, tags and structure."""
+    return hashlib.sha256("\n".join(map(str, trees)).encode()).hexdigest()[:16]
 
 
 def rebuild(tree: Tree, make: Callable[[Tree, list[Tree]], Tree | None]) -> Tree | None:
@@ -183,7 +206,7 @@ def clean(tree: Tree, steps: Cleaning) -> Tree | None:
     return with_root(cleaned)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def bare_label(label: str) -> str:
     """The category without function tags, indices and alternatives."""
     if label[:1] == "-":

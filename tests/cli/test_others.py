@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from lveg import __version__
+from lveg.cli import console
+from lveg.cli.options import check_outputs
+from lveg.errors import UsageError
 from lveg.treebank.conllu import read_conllu
 from lveg.treebank.penn import parse_tree
 
-from .conftest import DATA, Samples
+from .conftest import DATA, DOG, Samples
 
 VERBS = ("train", "parse", "tag", "evaluate", "info", "sample", "demo")
 
@@ -51,8 +54,82 @@ def test_sample_refusals(run) -> None:
     assert "lveg: a.grammar:1: " in run("sample", "--grammar", "a.grammar").refusal()
     assert "nowhere: cannot be opened" in run("sample", "--grammar", "nowhere").refusal()
     assert "allow longer ones" in run("sample", 3, "--max-words", 1).refusal()
+    assert "lveg: the seed is -1; it must not be negative" in run("sample", 3, "--seed", -1).refusal()
     assert run("sample", "many").status == 2
     assert run("sample", 0) == (0, "", "")
+
+
+def test_no_output_is_an_input(run, samples: Samples) -> None:
+    """Models, treebanks, grammars and lists of trees survive, whatever they are called."""
+    for source, name in ((samples.parser, "p"), (samples.tagger, "t"), (samples.dev_trees, "trees.mrg")):
+        Path(name).write_bytes(source.read_bytes())
+    Path("p2").write_bytes(Path("p").read_bytes())
+    Path("a.grammar").write_bytes((DATA / "english.grammar").read_bytes())
+    Path("lists.mrg").write_text("(TOP (S (NN a)))\n")
+    Path("s.txt").write_text("a\n")
+    Path("folder").mkdir()
+    Path("folder/link").symlink_to("../p")
+    Path("hard").hardlink_to("s.txt")
+    before = {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    for arguments in (
+        ("parse", "p", "s.txt", "--out", "p"),
+        ("parse", "p", "s.txt", "--out", "folder/../folder/link"),
+        ("parse", "p", "s.txt", "--out", "hard"),
+        ("parse", "p", "trees.mrg", "s.txt", "--out", "./s.txt"),
+        ("parse", "p", "s.txt", "--with", "p2", "--out", "p2"),
+        ("parse", "p", "s.txt", "--prune-with", "p2", "--out", "p2"),
+        ("parse", "p", "s.txt", "--constraints", "lists.mrg", "--out", "lists.mrg"),
+        ("tag", "t", "s.txt", "--out", Path("t").absolute()),
+        ("sample", "--grammar", "a.grammar", "--out", "a.grammar"),
+    ):
+        assert "it is an input; choose another file" in run(*arguments).refusal()
+    assert {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
+
+
+def test_checks_of_outputs(tmp_path: Path) -> None:
+    inputs = tmp_path / "inputs"
+    inputs.mkdir()
+    (inputs / "a.mrg").write_text("(A a)")
+    (tmp_path / "b").write_text("b")
+    check_outputs([tmp_path / "new", None, tmp_path / "b", Path("-"), Path("/dev/null")], [inputs, None, Path("-")])
+    check_outputs([Path("/dev/null"), Path("/dev/null")], [Path("/dev/null")])  # a device may be both
+    for outputs, what in (
+        ([inputs / "a.mrg"], "it is an input"),
+        ([tmp_path / "new", inputs / ".." / "new"], "it is another output"),
+        ([tmp_path / "b", tmp_path / "b"], "it is another output"),
+        ([tmp_path], "it is a directory"),
+        ([tmp_path / "none" / "x"], "there is no directory"),
+    ):
+        with pytest.raises(UsageError, match=what):
+            check_outputs(outputs, [inputs])
+
+
+def test_an_error_leaves_the_old_output(run, samples: Samples) -> None:
+    Path("bad.jsonl").write_text('["a"]\n' * 200 + "{}\n")
+    Path("old").write_text("old")
+    Path("old").chmod(0o600)
+    for command in (
+        ("parse", samples.parser, "bad.jsonl"),
+        ("tag", samples.tagger, "bad.jsonl"),
+        ("sample", 3, "--max-words", 1),
+    ):
+        for name in ("old", "new.gz"):
+            outcome = run(*command, "--out", name, "--quiet" if command[0] != "sample" else "--seed=1")
+            assert outcome.refusal()
+            assert [path.name for path in sorted(Path().iterdir())] == ["bad.jsonl", "old"]
+            assert Path("old").read_text() == "old"
+    Path("good.txt").write_text(f"{DOG}\n")
+    assert run("parse", samples.parser, "good.txt", "--out", "old").status == 0
+    assert Path("old").read_text().startswith("(TOP ")
+    assert Path("old").stat().st_mode & 0o777 == 0o600
+
+
+def test_progress_has_a_total(run, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "_EVERY", -1.0)
+    for verb, what, model in (("parse", "parsing", samples.parser), ("tag", "tagging", samples.tagger)):
+        lines = run(verb, model, samples.dev_trees, samples.dev_tags, "--out", "out").err.splitlines()
+        assert lines == [f"{what}: {number} of 80" for number in range(1, 81)]
+        assert run(verb, model, "--out", "out", stdin=DOG.encode()).err == f"{what}: 1\n"
 
 
 @pytest.mark.parametrize("verb", [(), *((verb,) for verb in VERBS), ("train", "parser"), ("train", "tagger")])
@@ -64,6 +141,7 @@ def test_help(run, verb: tuple[str, ...]) -> None:
         assert "[[" not in outcome.out
     if not verb:
         assert all(name in outcome.out for name in VERBS)
+        assert "Exit status: 0" in outcome.out
 
 
 def test_version(run) -> None:

@@ -50,12 +50,24 @@ class TestInput:
         assert len(outputs) == 1
         assert words_of(outputs.pop()) == sentences
 
-    def test_a_directory_is_all_its_files(self, run, samples: Samples) -> None:
+    def test_several_files_are_read_in_turn(self, run, samples: Samples) -> None:
         Path("folder").mkdir()
         Path("folder/1.txt").write_text(f"{DOG}\n")
-        Path("folder/2.jsonl").write_text(json.dumps(DOG.split()) + "\n")
-        first, second = run("parse", samples.parser, "folder").out.splitlines()
-        assert first == second
+        Path("folder/2.jsonl").write_text(json.dumps({"words": DOG.split(), "id": 7}) + "\n")
+        files = ("folder/2.jsonl", "folder/1.txt", "-")
+        lines = run("parse", samples.parser, *files, stdin=b"A cat .\n").out.splitlines()
+        assert lines[0] == lines[1] != lines[2]
+        answers = run("parse", samples.parser, *files, "--format", "jsonl", stdin=b"A cat .\n").out.splitlines()
+        assert [json.loads(line).get("file") for line in answers] == ["folder/2.jsonl", "folder/1.txt", "<stdin>"]
+        assert [json.loads(line).get("id") for line in answers] == [7, None, None]
+        assert "file" not in json.loads(run("parse", samples.parser, files[0], "--format", "jsonl").out)
+        refusal = run("parse", samples.parser, "folder").refusal()
+        assert "folder: is a directory; name the files in it, such as folder/*.txt" in refusal
+
+    def test_blank_blocks_of_conllu_are_no_sentences(self, run, samples: Samples) -> None:
+        text = samples.dev_tags.read_text()
+        Path("a.conllu").write_text("\n# newdoc\n\n" + text.replace("\n\n", "\n\n\n"))
+        assert run("parse", samples.parser, "a.conllu") == run("parse", samples.parser, samples.dev_tags)
 
     @pytest.mark.parametrize(
         ("given", "kept"),
@@ -181,7 +193,6 @@ class TestRefusals:
         assert "nowhere: cannot be opened" in run("parse", samples.parser, "nowhere").refusal()
         assert "text: is not a model file" in run("parse", "text", "text").refusal()
         assert "folder: cannot be opened: Is a directory" in run("parse", "folder", "text").refusal()
-        assert "the directory holds no files" in run("parse", samples.parser, "folder").refusal()
         assert "is a tagger; use `lveg tag`" in run("parse", samples.tagger, "text").refusal()
 
     def test_damaged_gzip(self, run, samples: Samples) -> None:
@@ -196,7 +207,7 @@ class TestRefusals:
         assert "there is no directory nowhere" in run("parse", samples.parser, "a.txt", "--out", "nowhere/x").refusal()
         assert "it is a directory" in run("parse", samples.parser, "a.txt", "--out", ".").refusal()
         for name in ("a.txt", "b.txt"):
-            assert "choose another --out" in run("parse", samples.parser, "a.txt", "--out", name).refusal()
+            assert "it is an input; choose another" in run("parse", samples.parser, "a.txt", "--out", name).refusal()
         assert Path("a.txt").read_text() == DOG
 
     def test_input_in_another_format(self, run, samples: Samples) -> None:
@@ -210,7 +221,7 @@ class TestRefusals:
         Path("a.jsonl").write_text('["a"]\n{"words":["a"],"tags":["NOTAG"]}\n')
         outcome = run("parse", samples.parser, "a.jsonl", "--gold-tags")
         assert outcome.status == 2
-        assert "a.jsonl: sentence 2: word 1 was given the tag 'NOTAG'" in outcome.err
+        assert "a.jsonl:2: word 1 was given the tag 'NOTAG', which the grammar does not have; leave" in outcome.err
 
     @pytest.mark.parametrize(
         "options",

@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,79 @@ def test_a_full_disk_is_one_line(samples: Samples) -> None:
             status, _, err = run_process(*arguments, stdin=DOG.encode(), stdout=full)
             assert (status, err) == expected
     status, _, err = run_process("parse", samples.parser, "--out", "/dev/full", stdin=DOG.encode())
-    assert (status, err) == expected
+    assert (status, err) == (2, b"lveg: /dev/full: cannot be written: No space left on device\n")
+
+
+def test_an_output_that_is_a_pipe_is_written_directly(samples: Samples) -> None:
+    reading, writing = os.pipe()
+    arguments = ("parse", samples.parser, "--out", f"/dev/fd/{writing}", "--quiet")
+    status, out, err = run_process(*arguments, stdin=DOG.encode(), pass_fds=[writing])
+    os.close(writing)
+    assert (status, out, err) == (0, b"", b"")
+    with open(reading, "rb") as stream:
+        assert stream.read().startswith(b"(TOP ")
+
+
+def test_a_run_that_is_killed_leaves_the_old_output(samples: Samples, tmp_path: Path) -> None:
+    text, out = tmp_path / "a.txt", tmp_path / "out" / "a.mrg"
+    text.write_text(f"{DOG}\n" * 50_000)
+    out.parent.mkdir()
+    out.write_text("old")
+    for number, status in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
+        process = start("parse", samples.parser, text, "--out", out, "--threads", 1, stdin=subprocess.DEVNULL)
+        while not any(path.stat().st_size for path in out.parent.glob(".lveg-*")):  # under way
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(number)
+        process.communicate(timeout=120)
+        assert process.returncode == status
+        assert out.read_text() == "old"
+        assert len(os.listdir(out.parent)) == (1 if number == signal.SIGINT else 2)
+
+
+def test_an_output_that_is_the_input_by_redirection(samples: Samples, tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text(f"{DOG}\n")
+    with text.open("rb") as reading, text.open("ab") as writing:
+        status, _, err = run_process("parse", samples.parser, text, stdout=writing)
+        assert (status, err) == (2, b"lveg: standard output: cannot be written: it is an input; choose another file\n")
+        tag = [*COMMAND, "tag", samples.tagger, "--out", text]
+        ran = subprocess.run(tag, stdin=reading, capture_output=True, timeout=120)
+        assert ran.returncode == 2
+        assert b"a.txt: cannot be written: it is an input" in ran.stderr
+    assert text.read_text() == f"{DOG}\n"
+
+
+def test_run_as_a_module(samples: Samples) -> None:
+    ran = subprocess.run([sys.executable, "-m", "lveg", "info", samples.parser], capture_output=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert b"kind: parser" in ran.stdout
+
+
+class TestStderr:
+    """Nobody reads what is said, and the work goes on all the same."""
+
+    @staticmethod
+    def run_unheard(how: str, *arguments: object) -> tuple[int, bytes]:
+        """Status and output of `lveg ARGUMENTS` with a stderr that is closed or whose reader is gone."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = ["sh", "-c", f'exec "$@" {"2>&-" if how == "closed" else ""}', "sh", *COMMAND, *map(str, arguments)]
+        ran = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=writing, timeout=120)
+        os.close(writing)
+        return ran.returncode, ran.stdout
+
+    @pytest.mark.parametrize("how", ["closed", "broken"])
+    def test_work_goes_on(self, samples: Samples, tmp_path: Path, how: str) -> None:
+        out = tmp_path / "m"
+        assert self.run_unheard(how, "train", "tagger", samples.train_tags, "--out", out, "--model", "hmm") == (0, b"")
+        assert out.stat().st_size > 1000
+        (tmp_path / "a.mrg").write_text("((S (A a)))\n((S (A a))\n((S (A b)))\n")
+        bad = ("parse", samples.parser, tmp_path / "a.mrg")
+        status, printed = self.run_unheard(how, *bad, "--skip-bad")
+        assert (status, printed.count(b"\n")) == (0, 2)
+        status, printed = self.run_unheard(how, *bad)  # the message has nowhere to go, least of all among the trees
+        assert (status, printed.count(b"\n"), b"lveg:" in printed) == (2, 1, False)
 
 
 def test_each_line_is_answered_before_the_next_is_written(samples: Samples) -> None:

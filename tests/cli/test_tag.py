@@ -43,6 +43,23 @@ def test_conllu_changes_only_the_asked_column(run, samples: Samples, column: str
         assert without_column(before, place) == without_column(after, place)
 
 
+def test_conllu_files_in_turn_stay_apart(run, samples: Samples) -> None:
+    Path("a.conllu").write_bytes(b"\n# newdoc\n\n" + ODD.encode())  # ends without a blank line
+    Path("b.conllu").write_bytes(ODD.encode() + b"\n\n# end")
+    outcome = run("tag", samples.tagger, "a.conllu", "b.conllu", "--out", "out.conllu", "--quiet")
+    assert (outcome.status, outcome.err) == (0, "")
+    before = Path("a.conllu").read_bytes() + b"\n" + Path("b.conllu").read_bytes()
+    assert without_column(Path("out.conllu").read_bytes(), 3) == without_column(before, 3)
+    for format, end in (("tsv", "\n\n"), ("jsonl", "\n")):
+        out = run("tag", samples.tagger, "a.conllu", "b.conllu", "--format", format).out
+        assert out.count(end) == 4
+    assert [json.loads(line)["file"] for line in out.splitlines()] == ["a.conllu"] * 2 + ["b.conllu"] * 2
+    Path("c.txt").write_text(DOG)
+    assert run("tag", samples.tagger, "a.conllu", "c.txt").out.splitlines()[-2].startswith(".\t")  # not all is CoNLL-U
+    Path("folder").mkdir()
+    assert "folder: is a directory" in run("tag", samples.tagger, "folder").refusal()
+
+
 def test_ranges_and_empty_nodes_keep_their_tags(run, samples: Samples) -> None:
     out = run("tag", samples.tagger, "--input-format", "conllu", stdin=ODD.encode()).out
     assert [line.split("\t")[3] == "X" for line in out.split("\n") if line[:3] in ("1-2", "2.1")] == [True, True]
@@ -143,10 +160,10 @@ def test_refusals(run, samples: Samples) -> None:
     Path("a.conllu").write_text(ODD)
     assert "is a parser; use `lveg parse`" in run("tag", samples.parser, "a.conllu").refusal()
     assert "nowhere.conllu: cannot be opened" in run("tag", samples.tagger, "nowhere.conllu").refusal()
-    assert "choose another --out" in run("tag", samples.tagger, "a.conllu", "--out", "a.conllu").refusal()
+    assert "it is an input; choose another" in run("tag", samples.tagger, "a.conllu", "--out", "a.conllu").refusal()
     assert Path("a.conllu").read_bytes() == ODD.encode()
     kbest = ("tag", samples.tagger, "a.conllu", "--kbest", "2")
-    assert "--kbest needs --format jsonl: conllu has one tag a word" in run(*kbest).refusal()
+    assert "--kbest needs --format jsonl: conllu has one tag per word" in run(*kbest).refusal()
     assert "--format jsonl: tsv" in run(*kbest, "--format", "tsv").refusal()
     assert "leave --decoder posterior out" in run(*kbest, "--format", "jsonl", "--decoder", "posterior").refusal()
     assert run("tag", samples.tagger, "--decoder", "mbr").status == 2

@@ -85,6 +85,17 @@ def test_files_directories_and_gzip_are_one_treebank(run: Run, samples: Samples)
     assert len({Path(name).read_bytes() for name in "abcd"}) == 1
 
 
+def test_a_stray_file_is_skipped_with_a_notice(run, samples: Samples) -> None:
+    Path("folder").mkdir()
+    Path("folder/train.mrg").write_bytes(samples.train_trees.read_bytes())
+    Path("folder/README").write_text("About these trees\n")
+    outcome = run("train", "parser", "folder", "--out", "a", "-q")
+    notice = "lveg: skipped folder/README: does not look like bracketed trees\nlveg: skipped 1 in all\n"
+    assert outcome == (0, "", notice)
+    run("train", "parser", samples.train_trees, "--out", "b", "-q")
+    assert Path("a").read_bytes() == Path("b").read_bytes()
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -142,7 +153,9 @@ class TestRefusals:
         assert "it is a directory" in run("train", what, good, "--out", ".").refusal()
         assert "nowhere: cannot be opened" in run("train", what, good, "--out", "m", "--dev", "nowhere").refusal()
         assert "cannot be written" in run("train", what, good, "--out", "m", "--log", "nowhere/log").refusal()
-        assert "choose another --out" in run("train", what, "own.copy", "--out", "own.copy").refusal()
+        Path("link").symlink_to("own.copy")
+        for options in (("--out", "own.copy"), ("--out", "m", "--log", "link"), ("--out", "m", "--log", "./m")):
+            assert "; choose another file" in run("train", what, "own.copy", *options).refusal()
         assert Path("own.copy").read_bytes() == good.read_bytes()
 
     def test_usage(self, run: Run, samples: Samples, what: str) -> None:
@@ -161,4 +174,5 @@ def test_a_pattern_that_is_none(run: Run, samples: Samples) -> None:
 
 def test_an_empty_column(run: Run, samples: Samples) -> None:
     Path("a.conllu").write_text("1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n")
-    assert "column xpos is empty" in run("train", "tagger", "a.conllu", "--out", "m", "--column", "xpos").refusal()
+    refusal = run("train", "tagger", "a.conllu", "--out", "m", "--column", "xpos").refusal()
+    assert "a.conllu: column xpos is `_` for every word; choose another" in refusal

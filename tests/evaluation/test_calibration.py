@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from lveg.annotate import ParseSettings, parse_all
 from lveg.evaluation.calibration import calibrate, constituent_calibration, tree_calibration
-from lveg.evaluation.models import score_parser
 from lveg.learning.train import train_parser
 from lveg.treebank.penn import read_trees
 from lveg.treebank.synthetic import ENGLISH
+from lveg.treebank.text import Input
 
 DATA = ENGLISH.parent
 
@@ -30,6 +31,7 @@ def test_trees_drawn_from_the_model_are_calibrated() -> None:
     parser = train_parser([str(DATA / "demo-train.mrg")])
     trees = [tree for tree in read_trees(DATA / "demo-dev.mrg") if len(tree.words()) <= 14][:150]
     drawn = [tree for number, tree in enumerate(trees) for tree in parser.sample(tree.words(), 1, seed=number)]
-    parses = score_parser(parser, drawn, marginals=True).parses
+    sentences = (Input(tree.words()) for tree in drawn)
+    parses = [parse for _, parse in parse_all(parser, sentences, ParseSettings(marginals=True))]
     assert constituent_calibration(parses, drawn).error < 0.04
     assert tree_calibration(parses, drawn).error < 0.12

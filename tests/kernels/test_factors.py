@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from oracles import Case, Rule, Toy, central_difference, derivations, edge_lists, random_cases, subject
 
+from lveg.families.forest import Ask
 from lveg.families.gm.family import ComponentPruning, Gm, columns_of
 from lveg.families.lvg.family import Lvg, shape_of
 from lveg.families.multi_scale.family import MultiScale
@@ -276,7 +277,7 @@ def log_z_and_slopes(model: Model, some: Batch, log_factor: Floats) -> tuple[Flo
     """(log Z of each forest, the gradient in all parameters, and in the log factors) by a batch."""
     edge_slope, slope = np.full(len(some.log_factor), np.nan), np.zeros_like(model.value)
     packed = np.concatenate([model.pack(forest) for forest in some.forests])
-    return model.run(packed, some.signs, slope, log_factor, edge_slope), slope, edge_slope
+    return model.run(packed, log_factor, Ask(some.signs, slope, edge_slope)), slope, edge_slope
 
 
 @pytest.mark.parametrize("reach", [2.0, 300.0])

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import conllu_sentences
 
-from lveg.errors import TreebankError
-from lveg.treebank.conllu import COLUMNS, Sentence, read_conllu, write_conllu
+from lveg.errors import TreebankError, UsageError
+from lveg.treebank.conllu import COLUMNS, Sentence, read_conllu, read_tagged, write_conllu
 from lveg.treebank.source import Faults, open_output
 
 
@@ -196,11 +196,8 @@ FAULTS = [
         PLAIN + row(1) + row("1.1") + row("1.1") + "\n",
         "6: empty node 1.1 is out of order; expected 1.2",
     ),
-    ("blank line twice", PLAIN + "\n", "4: blank line where a sentence was expected"),
-    ("blank line first", "\n" + PLAIN, "1: blank line where a sentence was expected"),
-    ("comments alone", PLAIN + "# a\n# b\n\n", "4: a block of lines without a word"),
-    ("comments alone at the end", PLAIN + "# a\n# b\n", "4: a block of lines without a word"),
     ("range alone", PLAIN + row("1-2") + "\n", "4: a block of lines without a word"),
+    ("empty node alone", PLAIN + "# a\n" + row("0.1") + "\n", "4: a block of lines without a word"),
     ("two faults", PLAIN + row("x") + row("y") + row(1) + "\n", "4: malformed id 'x'"),
 ]
 
@@ -217,6 +214,74 @@ def test_faults(tmp_path: Path, text: str, message: str, line_end: str) -> None:
     found = read(tmp_path, (text + blank + RICH).replace("\n", line_end), faults)
     assert [sentence.words() for sentence in found] == [["a", "b"], ["vamos", "nos", "a", "el", "_"]]
     assert [fault.startswith(f"{tmp_path}/some.conllu:{message}") for fault in faults.messages] == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        (PLAIN + "\n" + PLAIN, [2, 0, 2]),
+        ("\n\n" + PLAIN, [0, 0, 2]),
+        ("# a\n# b\n\n" + PLAIN + "# sent_id = c\n", [0, 2, 0]),
+        (PLAIN + "\n\n\n", [2, 0, 0, 0]),
+        ("# a", [0]),
+        ("\n", [0]),
+        ("", []),
+    ],
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_blocks_without_words_are_kept(tmp_path: Path, text: str, sizes: list[int], line_end: str) -> None:
+    text = text.replace("\n", line_end)
+    sentences = read(tmp_path, text)
+    assert [len(sentence) for sentence in sentences] == sizes
+    assert written(sentences) == text
+    assert [bool(sentence) for sentence in sentences] == [size > 0 for size in sizes]
+    assert all(sentence.with_column("upos", sentence.column("upos")) == sentence for sentence in sentences)
+    assert all(words for words in read_tagged(tmp_path / "some.conllu", "upos"))
+
+
+def test_tagged_words(tmp_path: Path) -> None:
+    read(tmp_path, "# a\n\n" + RICH + PLAIN)
+    first, second = read_tagged(tmp_path / "some.conllu", "xpos")
+    assert first == [("vamos", "V"), ("nos", "P"), ("a", "S"), ("el", "D"), ("_", "_")]
+    assert second == [("a", "NN"), ("b", "NN")]
+
+
+def test_faults_of_tags_have_a_place(tmp_path: Path) -> None:
+    path = tmp_path / "some.conllu"
+    read(tmp_path, PLAIN + "# a\n" + row(1, "a") + row(2, "b", upos="") + "\n" + PLAIN)
+    with pytest.raises(TreebankError, match=r"some\.conllu:6: column upos is empty; write `_` for no tag"):
+        read_tagged([path], "upos")
+    faults = Faults(skip=True)
+    assert len(read_tagged([path], "upos", faults)) == 2
+    assert [message.split(": ")[0] for message in faults.messages] == [f"{path}:6"]
+    with pytest.raises(UsageError, match=r"some\.conllu: column feats is `_` for every word"):
+        read_tagged(path, "feats")
+
+
+def test_stray_files_in_a_directory(tmp_path: Path) -> None:
+    folder = tmp_path / "bank"
+    folder.mkdir()
+    (folder / "README.md").write_text("# A treebank\n\nOf 2 sentences.\n")
+    (folder / "stats.xml").write_text("<?xml version='1.0'?>\n<treebank>\n")
+    (folder / "raw.txt").write_text("1 a\n")
+    (folder / "0-none.conllu").write_text("")
+    (folder / "1.conllu").write_text(PLAIN)
+    (folder / "2").write_text("\n# newdoc\n\n" + RICH)
+    (folder / "3.gz").write_bytes(gzip.compress(PLAIN.rstrip().encode()))
+    (folder / "4.gz").write_text("not packed")
+    faults = Faults()
+    assert [len(sentence) for sentence in read_conllu(folder, faults) if sentence] == [2, 5, 2]
+    names = [message.removeprefix(f"{folder}/") for message in faults.messages]
+    assert names == [f"{name}: does not look like CoNLL-U" for name in ("4.gz", "README.md", "raw.txt", "stats.xml")]
+    with pytest.raises(TreebankError, match=r"README\.md:3: "):  # a file that is named is read
+        list(read_conllu(folder / "README.md"))
+    (folder / "1.conllu").write_text("no treebank\n")  # and so is one with the right extension
+    with pytest.raises(TreebankError, match=r"1\.conllu:1: "):
+        list(read_conllu(folder))
+    for name in ("0-none.conllu", "1.conllu", "2", "3.gz"):
+        (folder / name).unlink()
+    with pytest.raises(UsageError, match="bank: the directory holds no CoNLL-U"):
+        list(read_conllu(folder))
 
 
 def test_encoding(tmp_path: Path) -> None:

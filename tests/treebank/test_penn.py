@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import trees
 
 from lveg.errors import TreebankError, UsageError
-from lveg.treebank.penn import parse_tree, read_trees
+from lveg.treebank.penn import parse_tree, read_gold_trees, read_trees
 from lveg.treebank.source import Faults
 from lveg.trees import EMPTY_TREE, Cleaning, Tree
 
@@ -89,6 +89,26 @@ def test_gzip_directories_and_lists(tmp_path: Path) -> None:
     (tmp_path / "c.mrg").write_text("(C c)")
     found = read_trees([folder, str(tmp_path / "c.mrg")])
     assert [str(tree) for tree in found] == ["(A a)", "(B b)", "(C c)"]
+
+
+def test_stray_files_in_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("see below\n")
+    (tmp_path / "wsj_0001.pos").write_text("[ The/DT dog/NN ]\n")
+    (tmp_path / "a.conllu").write_text("1\ta\n")
+    (tmp_path / "b.fid").write_text("\ufeff\n ( (B b))\n")
+    (tmp_path / "c.mrg").write_text("(C c)\n")
+    faults = Faults()
+    assert [str(tree) for tree in read_trees(tmp_path, faults)] == ["( (B b))", "(C c)"]
+    names = [message.removeprefix(f"{tmp_path}/") for message in faults.messages]
+    assert names == [f"{name}: does not look like bracketed trees" for name in ("README", "a.conllu", "wsj_0001.pos")]
+    with pytest.raises(TreebankError, match=r"README:1: tree 1 is preceded by 'see'"):
+        list(read_trees(tmp_path / "README"))
+
+
+def test_gold_trees_are_clean_and_have_words(tmp_path: Path) -> None:
+    (tmp_path / "a.mrg").write_text("( (S (NP-1 (NN a))))\n( (S (-NONE- *)))\n( (S (X b)))\n")
+    gold = read_gold_trees([tmp_path / "a.mrg"], Cleaning())
+    assert [str(tree) for tree in gold] == ["(TOP (S (NP (NN a))))", "(TOP (S (X b)))"]
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from strategies import words
 
 from lveg.errors import TreebankError, UsageError
-from lveg.treebank.source import Faults
-from lveg.treebank.text import Input, guess_format, read_jsonl, read_sentences, read_text
+from lveg.treebank.source import Faults, guess_format
+from lveg.treebank.text import Input, Reading, count_sentences, read_sentences
 from lveg.trees import Cleaning
 
 CONLLU = """# sent_id = s1
@@ -67,8 +67,8 @@ def make(tmp_path: Path, name: str, text: str) -> Path:
 def test_text_keeps_lines_aligned(tmp_path: Path) -> None:
     path = make(tmp_path, "a.txt", "\ufeffa b\n\n  c\t d \r\n \t\v\f\n\ne")
     assert [found.words for found in read_sentences(path)] == [["a", "b"], [], ["c", "d"], [], [], ["e"]]
-    assert list(read_text(str(make(tmp_path, "b.txt", "")))) == []
-    assert list(read_text(str(make(tmp_path, "c.txt", "\n")))) == [Input([])]
+    assert list(read_sentences(make(tmp_path, "b.txt", ""))) == []
+    assert list(read_sentences(make(tmp_path, "c.txt", "\n"))) == [Input([])]
 
 
 @given(st.lists(st.lists(words() | st.sampled_from(["(", ")"]), max_size=5), max_size=4))
@@ -85,10 +85,10 @@ def test_standard_input_is_text_unless_told(monkeypatch: pytest.MonkeyPatch) -> 
     give("a b\n")
     assert [found.words for found in read_sentences("-")] == [["a", "b"]]
     give("(NN a)\n")
-    assert [found.words for found in read_sentences("-", "brackets")] == [["a"]]
+    assert [found.words for found in read_sentences("-", Reading("brackets"))] == [["a"]]
     give('["a"]\n[\n')
     with pytest.raises(TreebankError, match=r"^<stdin>:2: not JSON"):
-        list(read_sentences("-", "jsonl"))
+        list(read_sentences("-", Reading("jsonl")))
 
 
 def test_brackets(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_brackets(tmp_path: Path) -> None:
     path = make(tmp_path, "a.mrg.gz", text)
     assert list(read_sentences(path)) == [Input(["a", "b"], ["NNP", "NN"]), Input([], []), Input([], [])]
     keep = Cleaning(strip_functions=False, empty_elements="")
-    assert list(read_sentences(path, cleaning=keep)) == [
+    assert list(read_sentences(path, Reading(cleaning=keep))) == [
         Input(["a", "*", "b"], ["NNP-X", "-NONE-", "NN"]),
         Input([], []),
         Input(["*"], ["-NONE-"]),
@@ -109,8 +109,8 @@ def test_conllu(tmp_path: Path) -> None:
     assert (found.words, found.tags, found.id) == (["a", "_"], ["DET", "SYM"], "s1")
     assert found.sentence is not None
     assert str(found.sentence) == CONLLU
-    assert [other.tags for other in read_sentences(path, column="xpos")] == [["DT", "_"]]
-    assert [other.tags for other in read_sentences(path, column="feats")] == [None]
+    assert [other.tags for other in read_sentences(path, Reading(column="xpos"))] == [["DT", "_"]]
+    assert [other.tags for other in read_sentences(path, Reading(column="feats"))] == [None]
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_faults_in_json_lines(tmp_path: Path, line: str, message: str) -> None:
         list(read_sentences(path))
     assert str(caught.value).startswith(f"{path}:2: {message}")
     faults = Faults(skip=True)
-    assert [found.words for found in read_jsonl(str(path), faults)] == [["a"], ["b"]]
+    assert [found.words for found in read_sentences(path, faults=faults)] == [["a"], ["b"]]
     assert faults.messages == [str(caught.value)]
 
 
@@ -172,7 +172,7 @@ def test_faults_are_skipped_in_every_format(tmp_path: Path) -> None:
     make(tmp_path, "2.conllu", "1\ta\n\n" + CONLLU)
     make(tmp_path, "3.jsonl.gz", '{}\n["c"]\n')
     make(tmp_path, "4.txt", "d\n")
-    found = [found.words for found in read_sentences(tmp_path, faults=faults)]
+    found = [found.words for found in read_sentences(sorted(tmp_path.iterdir()), faults=faults)]
     assert found == [["a"], ["b"], ["a", "_"], ["c"], ["d"]]
     assert [message.split(":")[0].removeprefix(f"{tmp_path}/") for message in faults.messages] == [
         "1.mrg", "2.conllu", "3.jsonl.gz",
@@ -181,6 +181,51 @@ def test_faults_are_skipped_in_every_format(tmp_path: Path) -> None:
 
 def test_the_format_can_be_told(tmp_path: Path) -> None:
     path = make(tmp_path, "a.mrg", "(NN a)\n")
-    assert [found.words for found in read_sentences(path, "text")] == [["(NN", "a)"]]
+    assert [found.words for found in read_sentences(path, Reading("text"))] == [["(NN", "a)"]]
     with pytest.raises(UsageError, match="no input format 'xml'; there are text, brackets, conllu, jsonl"):
-        list(read_sentences(path, "xml"))  # type: ignore[arg-type]
+        Reading("xml")  # type: ignore[arg-type]
+
+
+def test_a_directory_is_refused_with_advice(tmp_path: Path) -> None:
+    make(tmp_path, "a.txt", "a\n")
+    with pytest.raises(UsageError, match=r"is a directory; name the files in it, such as .*/\*\.txt$"):
+        list(read_sentences([tmp_path / "a.txt", tmp_path]))
+
+
+def test_sentences_know_where_they_begin(tmp_path: Path) -> None:
+    files = [
+        make(tmp_path, "1.txt", "a\nb\n"),
+        make(tmp_path, "2.mrg", "\n(S (A a)\n(B b)) (C c)\n(D d)\n"),
+        make(tmp_path, "3.conllu.gz", "# only a comment\n\n" + CONLLU + CONLLU),
+        make(tmp_path, "4.jsonl", '["a"]\n{}\n["b"]\n'),
+    ]
+    found = [(Path(one.file).name, one.line) for one in read_sentences(files, faults=Faults(skip=True))]
+    assert found == [
+        ("1.txt", 1), ("1.txt", 2), ("2.mrg", 2), ("2.mrg", 3), ("2.mrg", 4), ("3.conllu.gz", 3), ("3.conllu.gz", 8),
+        ("4.jsonl", 1), ("4.jsonl", 3),
+    ]  # fmt: skip
+    assert count_sentences(files) == len(found) + 1  # the malformed one counts
+    assert [count_sentences(file) for file in files] == [2, 3, 2, 3]
+
+
+def test_sentences_that_cannot_be_counted(tmp_path: Path) -> None:
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(b"a\nb\n" * 99)[:-9])
+    for path in ("-", tmp_path, tmp_path / "nowhere", tmp_path / "cut.txt.gz", "/dev/null"):
+        assert count_sentences([make(tmp_path, "a.txt", "a\n"), path]) is None
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\n\n", "\n"])
+def test_counting_agrees_with_reading(tmp_path: Path, text: str) -> None:
+    path = make(tmp_path, "a.txt", text)
+    assert count_sentences(path) == len(list(read_sentences(path)))
+
+
+def test_blocks_without_words_are_kept_if_asked_for(tmp_path: Path) -> None:
+    text = "\n# a\n\n" + CONLLU + "\n# b"
+    path = make(tmp_path, "a.conllu", text)
+    assert [found.words for found in read_sentences(path)] == [["a", "_"]]
+    kept = list(read_sentences(path, Reading(keep_blanks=True)))
+    assert "".join(str(found.sentence) for found in kept) == text
+    # A file that ends without a blank line gets one where another follows.
+    twice = "".join(str(found.sentence) for found in read_sentences([path, path], Reading(keep_blanks=True)))
+    assert twice == f"{text}\n\n{text}"

@@ -14,13 +14,11 @@ import typer
 
 from lveg._version import __version__
 from lveg.cli import combine, demo, evaluate, info, parse, sample, tag, train
+from lveg.cli.console import survive_stderr
+from lveg.cli.options import EXIT_STATUS
 from lveg.errors import LvegError
 
-_HELP = """Train taggers and parsers on your own treebank, use them, and score them.
-
-Exit status: 0 if all went well; 2 for an error that you can act on, told in one
-line; 130 after Ctrl-C; 1, with a traceback, for a defect of lveg.
-"""
+_HELP = "Train taggers and parsers on your own treebank, use them, and score them."
 
 
 def _show_version(asked: bool) -> None:
@@ -43,6 +41,7 @@ def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
     app = typer.Typer(
         name="lveg",
         help=_HELP,
+        epilog=EXIT_STATUS,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
@@ -68,6 +67,7 @@ def _typed() -> list[str] | None:
 
 def main() -> None:
     """Run the command line; our own errors become one line on stderr and exit status 2."""
+    survive_stderr()
     try:
         typed = _typed()
         make_app(sys.argv[1:] if typed is None else typed, is_complete=typed is None)(prog_name="lveg")

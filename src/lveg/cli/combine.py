@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lveg.cli.options import check_output, load_parser
+from lveg.cli.options import check_outputs, load_parser
 
 
 def combine(
@@ -26,6 +26,6 @@ def combine(
     """
     from lveg.model_io import save_model
 
-    check_output(out, *models)
+    check_outputs([out], models)
     save_model(load_parser(models[0], models[1:]), str(out))
     typer.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)

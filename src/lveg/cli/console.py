@@ -1,21 +1,48 @@
-"""What the verbs share: progress on a terminal, plain lines elsewhere, and the training log."""
+"""Progress on a terminal, plain lines elsewhere, and the log of a training run."""
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from lveg.report import Report
 
 _EVERY = 10.0  # seconds between plain progress lines
+_REFRESH = 0.1  # seconds between updates of a bar
+
+
+class _Forgiving(io.TextIOWrapper):
+    """A stream of text that may have lost its reader."""
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            super().flush()
+
+
+def survive_stderr() -> None:
+    """Make a closed stderr, or a broken pipe behind it, stop no work."""
+    if sys.stderr is None:
+        # With number 2 taken, no file of ours can become what libraries in C know as stderr.
+        while (number := os.open(os.devnull, os.O_RDWR)) < 2:
+            pass
+        sys.stderr = open(number, "w", encoding="utf-8")  # noqa: SIM115 (open as long as the process runs)
+    elif (stream := sys.__stderr__) is sys.stderr and stream is not None:
+        sys.stderr = _Forgiving(stream.buffer, stream.encoding, stream.errors, line_buffering=True)
 
 
 @contextmanager
 def console_report(log: str | None = None, quiet: bool = False) -> Iterator[Report]:
-    """A report that shows events on stderr, and writes them to a JSON-lines file where one is given."""
+    """A report that shows events on stderr, and appends them to a JSON-lines file if one is given."""
     stream: IO[bytes] | None = None
     if log is not None:
         from lveg.errors import UsageError
@@ -64,11 +91,11 @@ class _Lines:
         if self.quiet:
             return
         if event != "progress":
-            print(describe(event, facts), file=sys.stderr, flush=True)
+            say(describe(event, facts))
         elif time.monotonic() - self.last > _EVERY:
             self.last = time.monotonic()
             total = f" of {facts['total']:,}" if facts.get("total") else ""
-            print(f"{facts['what']}: {facts['done']:,}{total}", file=sys.stderr, flush=True)
+            say(f"{facts['what']}: {facts['done']:,}{total}")
 
     def close(self) -> None:
         """Nothing is left open."""
@@ -90,24 +117,33 @@ class _Bars:
             transient=True,
         )
         self.tasks: dict[str, Any] = {}
+        self.last = 0.0
         self.progress.start()
 
     def event(self, event: str, facts: dict[str, Any]) -> None:
         if event != "progress":
             self.progress.console.print(describe(event, facts), highlight=False, markup=False)
             return
-        what = facts["what"]
+        what, done, total = facts["what"], facts["done"], facts.get("total")
         if what not in self.tasks:
-            self.tasks[what] = self.progress.add_task(what, total=facts.get("total"))
-        self.progress.update(self.tasks[what], completed=facts["done"])
+            self.tasks[what] = self.progress.add_task(what, total=total)
+        now = time.monotonic()
+        if done == total or now - self.last > _REFRESH:
+            self.last = now
+            self.progress.update(self.tasks[what], completed=done)
 
     def close(self) -> None:
         self.progress.stop()
 
 
+def say(line: str) -> None:
+    """Write a line to stderr."""
+    print(line, file=sys.stderr, flush=True)
+
+
 def announce_faults(messages: list[str]) -> None:
     """Say on stderr what was skipped: the first few, and how many in all."""
     for message in messages[:5]:
-        print(f"lveg: skipped {message}", file=sys.stderr)
+        say(f"lveg: skipped {message}")
     if messages:
-        print(f"lveg: skipped {len(messages):,} in all", file=sys.stderr)
+        say(f"lveg: skipped {len(messages):,} in all")

@@ -47,7 +47,7 @@ def demo() -> None:
         path = os.path.join(folder, "demo-tagger.lveg")
         save_model(tagger, path)
         dev = tagger.info["dev"]
-        accuracy = f"{dev['token_accuracy']:.2f} a word, {dev['sentence_accuracy']:.2f} a sentence"
+        accuracy = f"{dev['token_accuracy']:.2f} of words, {dev['sentence_accuracy']:.2f} of sentences"
         typer.echo(f"   accuracy {accuracy}, model {_size(path)}\n")
 
     width = shutil.get_terminal_size().columns

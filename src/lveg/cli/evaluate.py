@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lveg.cli.options import (
+    STANDARD,
     Column,
     EmptyElements,
     InputFormatOption,
+    InputFormats,
     KeepFunctions,
     KeepTraces,
     Quiet,
     Threads,
     WithModels,
-    cleaning_of,
+    check_outputs,
     load_parser,
     thread_count,
 )
+from lveg.task_options import ParserOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,45 +33,68 @@ if TYPE_CHECKING:
     from lveg.evaluation.params import EvalbParams
     from lveg.evaluation.tags import TagCounts
     from lveg.model import Model, Parse
+    from lveg.treebank.source import Faults
     from lveg.trees import Cleaning, Tree
+
+Gold = Annotated[Path, typer.Argument(metavar="GOLD", help="The right analyses: bracketed trees or CoNLL-U.")]
+System = Annotated[
+    Path | None, typer.Argument(metavar="SYSTEM", help="Analyses of the same sentences, in the same order.")
+]
+ModelOption = Annotated[
+    Path | None, typer.Option(metavar="MODEL", help="Analyse GOLD's sentences with this model and score the result.")
+]
+Against = Annotated[
+    Path | None, typer.Option(metavar="OTHER", help="A second system's analyses: is the difference significant?")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
+Params = Annotated[Path | None, typer.Option(metavar="FILE.prm", help="EVALB's parameters; COLLINS.prm is built in.")]
+PerSentence = Annotated[bool, typer.Option(help="One line per sentence as well.")]
+DecoderOption = Annotated[
+    str | None, typer.Option(help="With --model: max-rule, viterbi or mbr; for taggers posterior or viterbi.")
+]
+TagColumn = Annotated[Column, typer.Option(help="CoNLL-U: the column that holds the tags.")]
+KnownFrom = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="CoNLL-U: words in these files count as known; if not given, the model's do."),
+]
+CalibrationOption = Annotated[
+    bool, typer.Option("--calibration", help="Parsers: how well the model's probabilities agree with its accuracy.")
+]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is scored, and how that is shown."""
+
+    gold: Path
+    system: Path | None
+    model: Model | None
+    against: Path | None
+    decoder: str | None
+    as_json: bool
+    per_sentence: bool
+    threads: int
+    quiet: bool
+    faults: Faults
 
 
 def evaluate(
-    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="The right analyses: bracketed trees or CoNLL-U.")],
-    system: Annotated[
-        Path | None,
-        typer.Argument(metavar="SYSTEM", help="Analyses of the same sentences, in the same order."),
-    ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(metavar="MODEL", help="Analyse GOLD's sentences with this model and score that."),
-    ] = None,
+    gold: Gold,
+    system: System = None,
+    model: ModelOption = None,
     others: WithModels = None,
-    against: Annotated[
-        Path | None,
-        typer.Option(metavar="OTHER", help="A second system's analyses: is the difference significant?"),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
-    params: Annotated[
-        Path | None, typer.Option(metavar="FILE.prm", help="EVALB's parameters; COLLINS.prm is built in.")
-    ] = None,
-    per_sentence: Annotated[bool, typer.Option(help="A line for each sentence as well.")] = False,
-    decoder: Annotated[
-        str | None,
-        typer.Option(help="With --model: max-rule, viterbi or mbr; for taggers posterior or viterbi."),
-    ] = None,
-    column: Annotated[Column, typer.Option(help="CoNLL-U: the column that holds the tags.")] = Column.upos,
-    train: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="CoNLL-U: words in these files count as known; otherwise the model's do."),
-    ] = None,
+    against: Against = None,
+    as_json: AsJson = False,
+    params: Params = None,
+    per_sentence: PerSentence = False,
+    decoder: DecoderOption = None,
+    column: TagColumn = Column.upos,
+    train: KnownFrom = None,
     input_format: InputFormatOption = None,
     keep_functions: KeepFunctions = False,
     keep_traces: KeepTraces = False,
     empty: EmptyElements = None,
-    calibration: Annotated[
-        bool, typer.Option("--calibration", help="Parsers: whether the model's probabilities mean what they say.")
-    ] = False,
+    calibration: CalibrationOption = False,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
@@ -83,120 +110,109 @@ def evaluate(
 
         lveg evaluate dev.mrg --model my.model --json
     """
+    from lveg.cli.console import announce_faults
     from lveg.errors import UsageError
-    from lveg.treebank.text import guess_format
+    from lveg.model_io import load_model
+    from lveg.treebank.source import Faults
 
     if (system is None) == (model is None):
         raise UsageError("give either SYSTEM, a file of analyses, or --model MODEL")
-    if others and model is None:
-        raise UsageError("--with needs a --model that it goes with")
-    if calibration and model is None:
-        raise UsageError("--calibration needs the probabilities of a --model")
+    if (others or calibration) and model is None:
+        raise UsageError(f"{'--with' if others else '--calibration'} needs a --model")
     if per_sentence and as_json:
         raise UsageError("--per-sentence and --json exclude each other")
-    kind = input_format.value if input_format else guess_format(gold)
-    if kind not in ("brackets", "conllu"):
-        if kind == "jsonl" or input_format:
-            raise UsageError(f"{gold}: scoring needs brackets or CoNLL-U, not {kind}")
-        kind = "brackets"
-    loaded = load_parser(model, others) if model and others else _load(model)
-    if kind == "conllu":
-        if calibration:
-            raise UsageError("--calibration is for parsers")
-        _evaluate_tags(
-            gold, system, loaded, against, as_json, per_sentence, decoder, column.value, train, threads, quiet
-        )
+    check_outputs([STANDARD], [gold, system, model, *(others or []), against, params, *(train or [])])
+    is_tags = _is_conllu(gold, input_format)
+    if calibration and is_tags:
+        raise UsageError("--calibration is for parsers")
+    loaded = None if model is None else load_parser(model, others) if others else load_model(str(model))
+    n_threads, faults = thread_count(threads), Faults()
+    task = Task(gold, system, loaded, against, decoder, as_json, per_sentence, n_threads, quiet or as_json, faults)
+    if is_tags:
+        _evaluate_tags(task, column.value, train or [])
     else:
-        cleaning: Any = cleaning_of(keep_functions, keep_traces, empty, keep_unaries=True)
-        _evaluate_brackets(
-            gold, system, loaded, against, as_json, per_sentence, decoder, params, cleaning, calibration, threads, quiet
-        )
+        kept = ParserOptions(keep_functions=keep_functions, keep_traces=keep_traces, keep_unaries=True, empty=empty)
+        _evaluate_brackets(task, params, kept.cleaning, calibration)
+    announce_faults(faults.messages)
 
 
-def _load(path: Path | None) -> Model | None:
-    from lveg.model_io import load_model
+def _is_conllu(gold: Path, input_format: InputFormats | None) -> bool:
+    """Whether GOLD is CoNLL-U rather than brackets."""
+    from lveg.errors import UsageError
+    from lveg.treebank.source import guess_format
 
-    return None if path is None else load_model(str(path))
+    kind = input_format.value if input_format else guess_format(gold)
+    if kind == "jsonl" or input_format is InputFormats.text:
+        raise UsageError(f"{gold}: scoring needs brackets or CoNLL-U, not {kind}")
+    return kind == "conllu"
 
 
-def _evaluate_brackets(
-    gold_path: Path,
-    system_path: Path | None,
-    model: Model | None,
-    against: Path | None,
-    as_json: bool,
-    per_sentence: bool,
-    decoder: str | None,
-    params_path: Path | None,
-    cleaning: Cleaning,
-    calibration: bool,
-    threads: int | None,
-    quiet: bool,
-) -> None:
-    from dataclasses import replace
-
-    from lveg.cli.console import console_report
-    from lveg.errors import ModelError, UsageError
+def _evaluate_brackets(task: Task, params_path: Path | None, cleaning: Cleaning, calibration: bool) -> None:
     from lveg.evaluation import brackets
-    from lveg.evaluation.models import score_parser
     from lveg.evaluation.params import COLLINS, read_params
     from lveg.evaluation.signature import signature
-    from lveg.model import Parser
     from lveg.model_io import model_fingerprint
-    from lveg.training import trees_fingerprint
+    from lveg.trees import trees_fingerprint
 
     params = read_params(str(params_path)) if params_path else COLLINS
+    settings = {"params": params_path.name if params_path else "COLLINS.prm"}
     parses: list[Parse] = []
-    settings: dict[str, Any] = {"params": params_path.name if params_path else "COLLINS.prm"}
-    if model is not None:
-        if not isinstance(model, Parser):
-            raise ModelError("the model is a tagger; score it on CoNLL-U")
-        cleaning = replace(model.cleaning, collapse_unaries=False)
-        gold = _trees(gold_path, cleaning, allow_empty=False)
-        if any(not tree.children for tree in gold):
-            raise UsageError(f"{gold_path}: a gold tree has no words")
-        with console_report(quiet=quiet or as_json) as report:
-            result = score_parser(
-                model, gold, decoder or "max-rule", params, thread_count(threads), report, marginals=calibration
-            )
-        scores = result.sentences
-        parses = result.parses
-        settings |= {"model": model_fingerprint(model), "decoder": decoder or "max-rule"}
+    if task.model is not None:
+        cleaning, gold, parses = _parse_gold(task, calibration)
+        settings |= {"model": model_fingerprint(task.model), "decoder": task.decoder or "max-rule"}
+        scores = brackets.score_pairs(gold, [parse.tree for parse in parses], params)
     else:
-        gold = _trees(gold_path, cleaning, allow_empty=True)
-        scores = _pair_scores(gold, gold_path, system_path, cleaning, params)
+        gold = _trees(task.gold, cleaning, task.faults, allow_empty=True)
+        scores = _pair_scores(task, gold, task.system, cleaning, params)
+    other = _pair_scores(task, gold, task.against, cleaning, params) if task.against else None
     summary = brackets.summarise(scores, params)
     note = signature(gold=trees_fingerprint(gold), **settings)
-    other = None
-    if against is not None:
-        other = _pair_scores(gold, gold_path, against, cleaning, params)
-    if as_json:
-        facts: dict[str, Any] = {**brackets.summary_json(summary), "signature": note}
-        facts["f1_interval"] = _interval(brackets.f1_counts(scores), brackets.f1_from_counts)
-        if other is not None:
-            facts["against"] = _comparison(
-                brackets.f1_counts(scores), brackets.f1_counts(other), brackets.f1_from_counts
-            )
-        for name, found in _calibrations(parses, gold).items():
-            facts[f"{name}_calibration_error"] = round(100 * found.error, 2)
-        _print_json(facts)
+    counts = brackets.f1_counts(scores)
+    doubt: dict[str, Any] = {"f1_interval": _interval(counts, brackets.f1_from_counts)}
+    if other is not None:
+        doubt["against"] = _comparison(counts, brackets.f1_counts(other), brackets.f1_from_counts)
+    calibrations = _calibrations(parses, gold) if calibration else {}
+    if task.as_json:
+        errors = {f"{name}_calibration_error": round(100 * found.error, 2) for name, found in calibrations.items()}
+        _print_json({**brackets.summary_json(summary), "signature": note, **doubt, **errors})
         return
-    if per_sentence:
+    if task.per_sentence:
         typer.echo(brackets.evalb_report(scores, params))
     else:
         _bracket_table(brackets.summary_json(summary), summary.cutoff_len)
-    _bracket_doubt(scores, other, params)
-    for name, found in _calibrations(parses, gold).items():
+    _print_doubt("F1", doubt["f1_interval"], doubt.get("against"))
+    for name, found in calibrations.items():
         _calibration_table(name, found)
     typer.echo(f"signature: {note}")
 
 
+def _parse_gold(task: Task, marginals: bool) -> tuple[Cleaning, list[Tree], list[Parse]]:
+    """The model's cleaning for scores, the gold trees and the model's parses of their words."""
+    from dataclasses import replace
+
+    from lveg.annotate import ParseSettings, parse_all
+    from lveg.cli.console import console_report
+    from lveg.errors import ModelError, UsageError
+    from lveg.model import Parser
+    from lveg.report import counted
+    from lveg.treebank.text import Input
+
+    if not isinstance(task.model, Parser):
+        raise ModelError("the model is a tagger; score it on CoNLL-U")
+    cleaning = replace(task.model.cleaning, collapse_unaries=False)
+    gold = _trees(task.gold, cleaning, task.faults, allow_empty=False)
+    if any(not tree.children for tree in gold):
+        raise UsageError(f"{task.gold}: a gold tree has no words")
+    settings = ParseSettings(task.decoder or "max-rule", marginals=marginals)
+    with console_report(quiet=task.quiet) as report:
+        found = parse_all(task.model, (Input(tree.words()) for tree in gold), settings, task.threads)
+        return cleaning, gold, [parse for _, parse in counted(found, report, "parsing", len(gold))]
+
+
 def _calibrations(parses: list[Parse], gold: list[Tree]) -> dict[str, Calibration]:
-    """How well the probabilities of constituents and of trees are calibrated; nothing where there are no marginals."""
+    """How well the probabilities of constituents and of trees are calibrated."""
     from lveg.evaluation.calibration import constituent_calibration, tree_calibration
 
-    if not any(parse.constituents for parse in parses):
-        return {}
     return {"constituent": constituent_calibration(parses, gold), "tree": tree_calibration(parses, gold)}
 
 
@@ -210,27 +226,27 @@ def _calibration_table(name: str, found: Calibration) -> None:
     typer.echo("")
 
 
-def _trees(path: Path | None, cleaning: Cleaning, allow_empty: bool) -> list[Tree]:
+def _trees(path: Path | None, cleaning: Cleaning, faults: Faults, allow_empty: bool) -> list[Tree]:
     from lveg.errors import UsageError
     from lveg.treebank.penn import read_trees
     from lveg.trees import EMPTY_TREE
 
-    trees = [cleaning(tree) or EMPTY_TREE for tree in read_trees(str(path), allow_empty=allow_empty)]
+    trees = [cleaning(tree) or EMPTY_TREE for tree in read_trees(str(path), faults, allow_empty)]
     if not trees:
         raise UsageError(f"{path}: holds no trees")
     return trees
 
 
 def _pair_scores(
-    gold: list[Tree], gold_path: Path, path: Path | None, cleaning: Cleaning, params: EvalbParams
+    task: Task, gold: list[Tree], path: Path | None, cleaning: Cleaning, params: EvalbParams
 ) -> list[SentenceScore]:
-    """The scores of a system's trees, which must be as many as the gold ones."""
+    """The scores of a system's trees; there must be one for each gold tree."""
     from lveg.errors import UsageError
     from lveg.evaluation.brackets import score_pairs
 
-    system = _trees(path, cleaning, allow_empty=True)
+    system = _trees(path, cleaning, task.faults, allow_empty=True)
     if len(system) != len(gold):
-        raise UsageError(f"{path}: has {len(system):,} trees, {gold_path} has {len(gold):,}")
+        raise UsageError(f"{path}: has {len(system):,} trees, {task.gold} has {len(gold):,}")
     return score_pairs(gold, system, params)
 
 
@@ -253,15 +269,10 @@ def _bracket_table(summary: dict[str, Any], cutoff: int) -> None:
         typer.echo(f"{name:22}{summary[key]:>10{form}}{short[key]:>14{form}}")
 
 
-def _bracket_doubt(scores: list[SentenceScore], other: list[SentenceScore] | None, params: EvalbParams) -> None:
-    from lveg.evaluation import brackets
-
-    counts = brackets.f1_counts(scores)
-    interval = _interval(counts, brackets.f1_from_counts)
-    typer.echo(f"F1 95 % interval: {interval['low']:.2f} to {interval['high']:.2f}")
-    if other is not None:
-        found = _comparison(counts, brackets.f1_counts(other), brackets.f1_from_counts)
-        typer.echo(f"F1 against the other system: {found['difference']:+.2f}, p = {found['p_value']:.4f}")
+def _print_doubt(name: str, interval: dict[str, float], against: dict[str, float] | None) -> None:
+    typer.echo(f"{name} 95 % interval: {interval['low']:.2f} to {interval['high']:.2f}")
+    if against is not None:
+        typer.echo(f"{name} against the other system: {against['difference']:+.2f}, p = {against['p_value']:.4f}")
 
 
 def _interval(counts: np.ndarray, score: Any) -> dict[str, float]:
@@ -284,104 +295,82 @@ def _print_json(result: dict[str, Any]) -> None:
     typer.echo(msgspec.json.encode(result).decode())
 
 
-def _evaluate_tags(
-    gold_path: Path,
-    system_path: Path | None,
-    model: Model | None,
-    against: Path | None,
-    as_json: bool,
-    per_sentence: bool,
-    decoder: str | None,
-    column: str,
-    train: list[Path] | None,
-    threads: int | None,
-    quiet: bool,
-) -> None:
-    from lveg.cli.console import console_report
-    from lveg.errors import ModelError, UsageError
+def _evaluate_tags(task: Task, column: str, train: list[Path]) -> None:
     from lveg.evaluation import tags
-    from lveg.evaluation.models import score_tagger
     from lveg.evaluation.signature import signature
     from lveg.grammar.grammar import fingerprint
     from lveg.model import Tagger
     from lveg.model_io import model_fingerprint
-    from lveg.training import read_tagged
+    from lveg.treebank.conllu import read_tagged
 
-    settings: dict[str, Any] = {"column": column}
-    known = {word for path in train for s in read_tagged([str(path)], column) for word, _ in s} if train else None
-    if model is not None:
-        if not isinstance(model, Tagger):
-            raise ModelError("the model is a parser; score it on bracketed trees")
-        if decoder not in (None, "posterior", "viterbi"):
-            raise UsageError(f"decoder {decoder!r} is not one of posterior, viterbi")
-        gold = _tagged(gold_path, model.column)
-        with console_report(quiet=quiet or as_json) as report:
-            result = score_tagger(model, gold, decoder or "posterior", thread_count(threads), report)
-        system = [tagging.tags for tagging in result.taggings]
-        known = set(model.grammar.lexicon.words) if known is None else known
-        settings |= {
-            "model": model_fingerprint(model),
-            "decoder": decoder or "posterior",
-            "column": model.column,
-        }
-        column = model.column
+    column = task.model.column if isinstance(task.model, Tagger) else column
+    known = {word for sentence in read_tagged(train, column, task.faults) for word, _ in sentence} if train else None
+    settings = {"column": column}
+    gold = _tagged(task.gold, column, task.faults)
+    if task.model is not None:
+        system, words_of_model = _tag_gold(task, gold)
+        known = words_of_model if known is None else known
+        settings |= {"model": model_fingerprint(task.model), "decoder": task.decoder or "posterior"}
     else:
-        gold = _tagged(gold_path, column)
-        system = _system_tags(gold, system_path, column)
+        system = _system_tags(task, gold, task.system, column)
     words = [[word for word, _ in sentence] for sentence in gold]
     right = [[tag for _, tag in sentence] for sentence in gold]
     counts = tags.score_tags(words, right, system, known)
     note = signature(gold=fingerprint(gold), **settings)
     per_item = tags.accuracy_counts(right, system)
-    facts: dict[str, Any] = {"accuracy_interval": _interval(per_item, tags.accuracy_from_counts)}
-    if against is not None:
-        other = tags.accuracy_counts(right, _system_tags(gold, against, column))
-        facts["against"] = _comparison(per_item, other, tags.accuracy_from_counts)
-    if as_json:
-        _print_json({**tags.summary_json(counts), "signature": note, **facts})
+    doubt: dict[str, Any] = {"accuracy_interval": _interval(per_item, tags.accuracy_from_counts)}
+    if task.against is not None:
+        other = tags.accuracy_counts(right, _system_tags(task, gold, task.against, column))
+        doubt["against"] = _comparison(per_item, other, tags.accuracy_from_counts)
+    if task.as_json:
+        _print_json({**tags.summary_json(counts), "signature": note, **doubt})
         return
-    if per_sentence:
+    if task.per_sentence:
         typer.echo("sentence   words correct accuracy")
-        for number, (total, correct) in enumerate(_totals(right, system), start=1):
+        for number, (correct, total) in enumerate(per_item.astype(int).tolist(), start=1):
             typer.echo(f"{number:8d}{total:8d}{correct:8d}{100 * correct / max(total, 1):9.2f}")
     _tag_tables(counts)
-    interval = facts["accuracy_interval"]
-    typer.echo(f"token accuracy 95 % interval: {interval['low']:.2f} to {interval['high']:.2f}")
-    if against is not None:
-        found = facts["against"]
-        typer.echo(f"against the other system: {found['difference']:+.2f}, p = {found['p_value']:.4f}")
+    _print_doubt("token accuracy", doubt["accuracy_interval"], doubt.get("against"))
     typer.echo(f"signature: {note}")
 
 
-def _tagged(path: Path, column: str) -> list[list[tuple[str, str]]]:
-    from lveg.errors import UsageError
-    from lveg.training import read_tagged
+def _tag_gold(task: Task, gold: list[list[tuple[str, str]]]) -> tuple[list[list[str]], set[str]]:
+    """The model's tags for the words of the gold sentences, and the words that it knows."""
+    from lveg.cli.console import console_report
+    from lveg.errors import ModelError, UsageError
+    from lveg.evaluation.models import score_tagger
+    from lveg.model import Tagger
 
-    tagged = read_tagged([str(path)], column)
+    if not isinstance(task.model, Tagger):
+        raise ModelError("the model is a parser; score it on bracketed trees")
+    if task.decoder not in (None, "posterior", "viterbi"):
+        raise UsageError(f"decoder {task.decoder!r} is not one of posterior, viterbi")
+    with console_report(quiet=task.quiet) as report:
+        result = score_tagger(task.model, gold, task.decoder or "posterior", task.threads, report)
+    return [tagging.tags for tagging in result.taggings], set(task.model.grammar.lexicon.words)
+
+
+def _tagged(path: Path | None, column: str, faults: Faults) -> list[list[tuple[str, str]]]:
+    from lveg.errors import UsageError
+    from lveg.treebank.conllu import read_tagged
+
+    tagged = read_tagged(str(path), column, faults)
     if not tagged:
         raise UsageError(f"{path}: holds no sentences")
     return tagged
 
 
-def _system_tags(gold: list[list[tuple[str, str]]], path: Path | None, column: str) -> list[list[str]]:
-    """The system's tags, after checking that its words are the gold ones."""
+def _system_tags(task: Task, gold: list[list[tuple[str, str]]], path: Path | None, column: str) -> list[list[str]]:
+    """A system's tags; its words must be the gold ones."""
     from lveg.errors import UsageError
-    from lveg.training import read_tagged
 
-    system = read_tagged([str(path)], column)
+    system = _tagged(path, column, task.faults)
     if len(system) != len(gold):
-        raise UsageError(f"{path}: has {len(system)} sentences, the gold file {len(gold)}")
+        raise UsageError(f"{path}: has {len(system):,} sentences, {task.gold} has {len(gold):,}")
     for number, (right, found) in enumerate(zip(gold, system, strict=True), start=1):
         if [word for word, _ in right] != [word for word, _ in found]:
-            raise UsageError(f"{path}: sentence {number} has other words than the gold file")
+            raise UsageError(f"{path}: sentence {number} has other words than in {task.gold}")
     return [[tag for _, tag in sentence] for sentence in system]
-
-
-def _totals(right: list[list[str]], system: list[list[str]]) -> list[tuple[int, int]]:
-    return [
-        (len(gold), sum(a == b for a, b in zip(gold, found, strict=True)))
-        for gold, found in zip(right, system, strict=True)
-    ]
 
 
 def _tag_tables(counts: TagCounts) -> None:

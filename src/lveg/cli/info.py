@@ -6,23 +6,24 @@ from typing import Annotated, Any
 
 import typer
 
-from lveg.cli.options import ModelFile
+from lveg.cli.options import STANDARD, ModelFile, check_outputs
 
 
 def info(
     model: ModelFile,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
     config: Annotated[
         bool, typer.Option("--config", help="The config file that, with the same data, trains the same model again.")
     ] = False,
 ) -> None:
-    """Tell what a model is: its size, how it was trained, and its scores on development data."""
+    """Describe a model: its size, how it was trained, and its scores on development data."""
     import msgspec
 
     from lveg.errors import UsageError
     from lveg.model_io import describe_model, load_model
     from lveg.options import to_toml
 
+    check_outputs([STANDARD], [model])
     facts = describe_model(load_model(str(model)))
     if config:
         if not isinstance(facts.get("config"), dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from lveg.model import Parser
-    from lveg.trees import Cleaning
+    from lveg.model import Parser, Tagger
+
+
+EXIT_STATUS = (
+    "Exit status: 0 if all went well; 2 for an error that you can act on, told in one line; 130 after Ctrl-C; "
+    "1 for a bug in lveg, with a traceback, or if the reader of the output went away."
+)
+
+STANDARD = Path("-")
+"""Standard input as an input, standard output as an output."""
 
 
 class InputFormats(StrEnum):
@@ -29,80 +38,65 @@ class Column(StrEnum):
     xpos = "xpos"
 
 
-class Unknown(StrEnum):
-    """Schemes of unknown-word classes."""
-
-    auto = "auto"
-    english = "english"
-    single = "single"
-
-
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `lveg train` wrote.")]
 WithModels = Annotated[
     list[Path] | None,
     typer.Option(
-        "--with", metavar="MODEL", help="A parser of the same treebank that decides too, by product; may be repeated."
+        "--with", metavar="MODEL", help="Another parser of the same treebank, to decide together; may be repeated."
     ),
 ]
-InputFile = Annotated[
-    Path | None, typer.Argument(metavar="INPUT", help="A file, or `-` or nothing for standard input.")
+InputFiles = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="INPUT",
+        help="Files, read one after the other; `-` or nothing for standard input.",
+        show_default=False,
+    ),
 ]
-OutFile = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write here instead of printing.")]
+OutFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        help="Write here, gzip if the name ends in .gz. The file is there, or replaced, only when all is done.",
+    ),
+]
 InputFormatOption = Annotated[
     InputFormats | None,
-    typer.Option("--input-format", help="What INPUT is; otherwise its extension tells, and text if it does not."),
+    typer.Option(
+        "--input-format", help="What INPUT is; if not given, each file's extension decides, and text if it is unknown."
+    ),
 ]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Sentences worked on at once; all cores if not given.")
+    int | None, typer.Option("--threads", min=1, help="How many sentences to work on at once; all cores if not given.")
 ]
 SkipBad = Annotated[
     bool,
-    typer.Option("--skip-bad", help="Go on past malformed trees or sentences; say how many were left out."),
-]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed, data and options give the same model file.")]
-MaxLength = Annotated[
-    int | None,
-    typer.Option("--max-length", min=1, help="Train only on sentences of at most this many words."),
-]
-LogFile = Annotated[
-    Path | None,
-    typer.Option("--log", metavar="FILE.jsonl", help="Append what happens to this file, an event a line."),
-]
-UnknownOption = Annotated[
-    Unknown,
-    typer.Option(
-        "--unknown",
-        help="Classes for unknown words. auto: by shape and learned endings, any script. "
-        "english: the Berkeley parser's signatures. single: one class for all.",
-    ),
-]
-Threshold = Annotated[
-    int,
-    typer.Option("--unknown-threshold", min=1, help="Words seen fewer times than this become unknown words."),
+    typer.Option("--skip-bad", help="Skip malformed trees and sentences, and say how many."),
 ]
 EmptyElements = Annotated[
     str | None,
     typer.Option(
         "--empty",
         metavar="PATTERN",
-        help="Regular expression for `label word` of traces to remove, beside Penn's -NONE- and CESS's *0*.",
+        help="Regular expression for `label word` of further traces to remove, besides Penn's -NONE- and CESS's *0*.",
     ),
 ]
 KeepFunctions = Annotated[
     bool,
-    typer.Option("--keep-functions", help="Keep function tags and indices in labels: NP-SBJ-1 stays so."),
+    typer.Option("--keep-functions", help="Keep function tags and indices in labels, as in NP-SBJ-1."),
 ]
 KeepTraces = Annotated[bool, typer.Option("--keep-traces", help="Keep traces and other empty elements.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
-def thread_count(threads: int | None, input: Path | None = None) -> int:
+def thread_count(threads: int | None, inputs: Iterable[Path] = ()) -> int:
     """The number asked for, or all cores; one for sentences that are typed in, to answer each at once."""
     import sys
 
     from lveg.parallel import default_threads
 
-    is_typed = input is not None and str(input) == "-" and sys.stdin is not None and sys.stdin.isatty()
+    is_typed = STANDARD in inputs and sys.stdin is not None and sys.stdin.isatty()
     return threads or (1 if is_typed else default_threads())
 
 
@@ -121,37 +115,63 @@ def load_parser(path: Path, others: list[Path] | None = None) -> Parser:
     return combine(parsers)
 
 
-def check_output(out: Path | None, *inputs: Path | None) -> None:
-    """Refuse, before any work, an output that cannot be written or that is one of the inputs."""
+def load_tagger(path: Path) -> Tagger:
+    """The tagger in a file."""
+    from lveg.errors import ModelError
+    from lveg.model import Tagger
+    from lveg.model_io import load_model
+
+    model = load_model(str(path))
+    if not isinstance(model, Tagger):
+        raise ModelError(f"{path}: is a parser; use `lveg parse`")
+    return model
+
+
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse, before any work, an output that cannot be written, or that is an input or another output.
+
+    Files are the same whatever they are called: links, other spellings, standard streams that are files, and files in
+    a directory that is an input count too.
+    """
+    from lveg.errors import UsageError
+    from lveg.treebank.source import files_in
+
+    taken = set()
+    for path in filter(None, inputs):
+        files = map(Path, files_in(str(path))) if path.is_dir() else (path,)
+        taken |= {(_identity(file, 0), "an input") for file in files}
+    for path in filter(None, outputs):
+        name = "standard output" if path == STANDARD else str(path)
+        identity = _identity(path, 1)
+        for role in ("an input", "another output"):
+            if identity is not None and (identity, role) in taken:
+                raise UsageError(f"{name}: cannot be written: it is {role}; choose another file")
+        taken.add((identity, "another output"))
+        if path != STANDARD:
+            _check_writable(path)
+
+
+def _identity(path: Path, standard: int) -> object:
+    """What tells one file from another; None for a device or pipe. standard: the number of the stream called `-`."""
+    import os
+    import stat
+
+    try:
+        found = os.stat(standard if path == STANDARD else path)
+    except OSError:
+        return os.path.realpath(path)
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def _check_writable(path: Path) -> None:
     import os
 
     from lveg.errors import UsageError
 
-    if out is None or str(out) == "-":
-        return
-    if out.is_dir():
-        raise UsageError(f"{out}: cannot be written: it is a directory")
-    if not out.absolute().parent.is_dir():
-        raise UsageError(f"{out}: cannot be written: there is no directory {out.parent}")
-    if not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
-        raise UsageError(f"{out}: cannot be written: permission denied")
-    for path in inputs:
-        if path is not None and out.exists() and path.exists() and out.samefile(path):
-            raise UsageError(f"{out}: is read and cannot be written at the same time; choose another --out")
-
-
-def cleaning_of(keep_functions: bool, keep_traces: bool, empty: str | None, keep_unaries: bool) -> Cleaning:
-    """The cleaning that the options describe."""
-    import re
-
-    from lveg.errors import UsageError
-    from lveg.trees import EMPTY_ELEMENTS, Cleaning
-
-    pattern = "" if keep_traces else EMPTY_ELEMENTS
-    if empty:
-        try:
-            re.compile(empty)
-        except re.error as error:
-            raise UsageError(f"--empty {empty!r} is not a regular expression: {error}") from None
-        pattern = f"{pattern}|{empty}" if pattern else empty
-    return Cleaning(not keep_functions, pattern, not keep_unaries)
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise UsageError(f"{path}: cannot be written: it is a directory")
+    if not folder.is_dir():
+        raise UsageError(f"{path}: cannot be written: there is no directory {path.parent}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise UsageError(f"{path}: cannot be written: permission denied")

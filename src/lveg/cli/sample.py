@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from lveg.cli.options import STANDARD, OutFile, check_outputs
+
 
 class SampleFormat(StrEnum):
     """How sampled sentences are written."""
@@ -21,22 +23,19 @@ def sample(
     seed: Annotated[int, typer.Option(help="The same seed gives the same sentences, on every machine.")] = 1,
     grammar: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw from this grammar, not from the English one inside lveg."),
+        typer.Option(metavar="FILE", help="Draw from this grammar instead of the English one that comes with lveg."),
     ] = None,
     format: Annotated[
         SampleFormat,
         typer.Option(help="brackets: trees, to train a parser. conllu: words and tags, for a tagger."),
     ] = SampleFormat.brackets,
-    max_words: Annotated[int, typer.Option(min=1, help="Draw again whatever is longer than this.")] = 40,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write here, packed if the name ends in .gz; otherwise print."),
-    ] = None,
+    max_words: Annotated[int, typer.Option(min=1, help="Longer sentences are drawn again.")] = 40,
+    out: OutFile = None,
 ) -> None:
     """Make a treebank from a grammar, to try lveg without data of your own.
 
-    The grammar knows more than the trees show: it tells singular from plural
-    noun phrases, and verbs by what they take, while every tree just says NP
+    The grammar knows more than the trees show: it distinguishes singular from
+    plural noun phrases, and verbs by what they take, while the trees just say NP
     or VBD. Finding such subtypes again is what lveg's models are for.
 
     Sample with two seeds for a training and a development set:
@@ -51,6 +50,7 @@ def sample(
     from lveg.treebank.source import open_output
     from lveg.treebank.synthetic import ENGLISH, conllu_block, read_grammar, sample_trees
 
+    check_outputs([out or STANDARD], [grammar])
     trees = sample_trees(read_grammar(grammar or ENGLISH), count, seed, max_words)
     with open_output(str(out) if out is not None else None) as stream:
         for number, tree in enumerate(trees, start=1):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lveg.cli.options import Quiet, SkipBad, Threads, check_output, thread_count
+from lveg.cli.options import Quiet, SkipBad, Threads, check_outputs, thread_count
 from lveg.errors import UsageError
 from lveg.families.registry import default_kind, find_trainable, trainable
 from lveg.learning.options import FORESTS, LEARNING
@@ -205,8 +205,7 @@ def _train(task: str, kind: Kind, given: dict[str, Any]) -> None:
     train, dev, out = given.pop("train"), given.pop("dev") or [], given.pop("out")
     log, config, resume = given.pop("log"), given.pop("config"), given.pop("resume")
     threads, quiet, faults = given.pop("threads"), given.pop("quiet"), Faults(given.pop("skip_bad"))
-    check_output(out, *train, *dev, config)
-    check_output(log, *train, *dev, config, out)
+    check_outputs([out, log], [*train, *dev, config])
     for path in dev:
         if str(path) != "-" and not path.exists():
             raise UsageError(f"{path}: cannot be opened: No such file or directory")

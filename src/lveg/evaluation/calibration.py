@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say: of all that is given 0.8, 80 % should be right."""
+"""Calibration: of everything that is given the probability 0.8, 80 % should be right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Bin:
-    """What was given a probability from `low` to `high`: how much of it, the mean probability, the share right."""
+    """Everything with a probability from `low` to `high`: its number, mean probability and share that is right."""
 
     low: float
     high: float
@@ -26,7 +26,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Bins of equal width and the expected calibration error: their mean distance of confidence and accuracy."""
+    """Bins of equal width, and the expected calibration error: the mean of abs(confidence - accuracy)."""
 
     bins: list[Bin]
     error: float
@@ -50,7 +50,7 @@ def calibrate(judged: Iterable[tuple[float, bool]]) -> Calibration:
 
 
 def constituent_calibration(parses: Sequence[Parse], gold: Sequence[Tree]) -> Calibration:
-    """Of the constituents of the best trees; parses must come with marginals."""
+    """The calibration of the constituents of the best trees; parses must come with marginals."""
     return calibrate(
         (parse.constituents[span], span in right)
         for parse, tree in zip(parses, gold, strict=True)
@@ -61,7 +61,7 @@ def constituent_calibration(parses: Sequence[Parse], gold: Sequence[Tree]) -> Ca
 
 
 def tree_calibration(parses: Sequence[Parse], gold: Sequence[Tree]) -> Calibration:
-    """Of the best trees as wholes, tags included."""
+    """The calibration of whole best trees, tags included."""
     return calibrate(
         (float(np.exp(parse.trees[0].log_prob)), _same(parse.tree, tree))
         for parse, tree in zip(parses, gold, strict=True)

@@ -1,4 +1,4 @@
-"""Running a model over gold data and scoring what it says."""
+"""Scores of a model on gold data."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lveg.annotate import TagSettings, tag_all
 from lveg.chart.coarse import Parses
 from lveg.evaluation import brackets, tags
-from lveg.evaluation.params import COLLINS, EvalbParams
-from lveg.model import CHUNK, Parse, Parser, Tagger, Tagging
-from lveg.parallel import chunks, ordered_map
-from lveg.report import Report, silent
-from lveg.trees import Tree, escape_word
+from lveg.model import Parse, Parser, Tagger, Tagging
+from lveg.parallel import ordered_map
+from lveg.report import Report, counted, silent
+from lveg.treebank.text import Input
+from lveg.trees import Tree
 
 
 @dataclass(frozen=True)
 class ParserScores:
-    """What a parser made of gold trees, sentence by sentence and in all."""
+    """A parser's analyses of gold sentences, with their scores one by one and in all."""
 
     parses: list[Parse]
     sentences: list[brackets.SentenceScore]
@@ -26,7 +27,7 @@ class ParserScores:
 
 @dataclass(frozen=True)
 class TaggerScores:
-    """What a tagger made of gold sentences, and the counts."""
+    """A tagger's tags for gold sentences, and their scores."""
 
     taggings: list[Tagging]
     counts: tags.TagCounts
@@ -37,30 +38,25 @@ def score_parser(
     parser: Parser,
     gold: Sequence[Tree],
     decoder: str = "max-rule",
-    params: EvalbParams = COLLINS,
     threads: int = 1,
     report: Report = silent,
     prepared: Sequence[Parses] | None = None,
-    marginals: bool = False,
 ) -> ParserScores:
-    """Parse the words of gold trees and score the result as EVALB does.
+    """The parser's analyses of the words of gold trees, scored as EVALB does.
 
-    prepared: what `parser.coarse.parses` said of each sentence, where it is known already.
+    prepared: the result of `parser.coarse.parses` for each sentence, if it is known already.
     """
 
     def analyse(number: int) -> Parse:
-        words = [escape_word(word) for word in gold[number].words()]
+        words = gold[number].words()
         if prepared is None:
-            return parser.parse(words, decoder, marginals=marginals)
-        return parser.decide(words, prepared[number], decoder, marginals=marginals)
+            return parser.parse(words, decoder)
+        return parser.decide(words, prepared[number], decoder)
 
-    parses = []
-    for parse in ordered_map(analyse, range(len(gold)), threads):
-        parses.append(parse)
-        report("progress", {"what": "parsing", "done": len(parses), "total": len(gold)})
-    scores = brackets.score_pairs(gold, [parse.tree for parse in parses], params)
-    summary = brackets.summary_json(brackets.summarise(scores, params))
-    return ParserScores(parses, scores, summary)
+    found = ordered_map(analyse, range(len(gold)), threads)
+    parses = list(counted(found, report, "parsing", len(gold)))
+    scores = brackets.score_pairs(gold, [parse.tree for parse in parses])
+    return ParserScores(parses, scores, brackets.summary_json(brackets.summarise(scores)))
 
 
 def score_tagger(
@@ -70,12 +66,10 @@ def score_tagger(
     threads: int = 1,
     report: Report = silent,
 ) -> TaggerScores:
-    """Tag the words of gold sentences and count what is right; known words are those of the tagger's lexicon."""
+    """The tagger's tags for the words of gold sentences, and their scores; known words are those of its lexicon."""
     words = [[word for word, _ in sentence] for sentence in gold]
-    taggings: list[Tagging] = []
-    for chunk in ordered_map(lambda chunk: tagger.tag_all(chunk, decoder), chunks(words, CHUNK), threads):
-        taggings += chunk
-        report("progress", {"what": "tagging", "done": len(taggings), "total": len(gold)})
+    found = tag_all(tagger, map(Input, words), TagSettings(decoder), threads)
+    taggings = [tagging for _, tagging in counted(found, report, "tagging", len(gold))]
     gold_tags = [[tag for _, tag in sentence] for sentence in gold]
     known = set(tagger.grammar.lexicon.words)
     counts = tags.score_tags(words, gold_tags, [tagging.tags for tagging in taggings], known)

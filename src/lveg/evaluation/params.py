@@ -1,10 +1,11 @@
-"""What EVALB is told by its parameter files: which labels are left out, and which count as the same."""
+"""EVALB's parameter files: which labels are left out, and which count as the same."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from lveg.errors import UsageError
 from lveg.treebank.source import read_lines
@@ -56,11 +57,9 @@ _PAIRS = {"EQ_LABEL": "eq_labels", "EQ_WORD": "eq_words"}
 def read_params(path: str | os.PathLike[str]) -> EvalbParams:
     """The settings in one of EVALB's parameter files (.prm).
 
-    EVALB passes over what it does not know; here that is an error: the scores would not be those asked for.
+    EVALB ignores what it does not know. Here that is an error, since the scores would not be those asked for.
     """
-    numbers: dict[str, int] = {}
-    labels: dict[str, list[str]] = {field: [] for field in _LABELS.values()}
-    pairs: dict[str, list[tuple[str, str]]] = {field: [] for field in _PAIRS.values()}
+    settings: dict[str, Any] = {}
     for line, text in read_lines(os.fspath(path)):
         keyword, *values = text.split() or [""]
         if not keyword or keyword.startswith("#"):
@@ -68,34 +67,18 @@ def read_params(path: str | os.PathLike[str]) -> EvalbParams:
         where = f"{os.fspath(path)}:{line}"
         if keyword in _NUMBERS:
             number = _number(where, keyword, values)
-            if (field := _NUMBERS[keyword]) is not None:
-                numbers[field] = number
-        elif keyword in _LABELS:
+            if (name := _NUMBERS[keyword]) is not None:
+                settings[name] = bool(number) if name == "labeled" else number
+        elif (name := _LABELS.get(keyword)) is not None:
             _need(where, keyword, values, 1)
-            labels[_LABELS[keyword]].append(values[0])
-        elif keyword in _PAIRS:
+            settings[name] = settings.get(name, frozenset()) | {values[0]}
+        elif (name := _PAIRS.get(keyword)) is not None:
             _need(where, keyword, values, 2)
-            pairs[_PAIRS[keyword]].append((values[0], values[1]))
+            settings[name] = (*settings.get(name, ()), (values[0], values[1]))
         else:
             known = ", ".join(sorted({*_NUMBERS, *_LABELS, *_PAIRS}))
             raise UsageError(f"{where}: unknown keyword {keyword!r}; EVALB's keywords are {known}")
-    return _assemble(numbers, labels, pairs)
-
-
-def _assemble(
-    numbers: dict[str, int], labels: dict[str, list[str]], pairs: dict[str, list[tuple[str, str]]]
-) -> EvalbParams:
-    default = EvalbParams()
-    return EvalbParams(
-        labeled=bool(numbers.get("labeled", default.labeled)),
-        delete_labels=frozenset(labels["delete_labels"]),
-        delete_labels_for_length=frozenset(labels["delete_labels_for_length"]),
-        eq_labels=tuple(pairs["eq_labels"]),
-        eq_words=tuple(pairs["eq_words"]),
-        quote_labels=frozenset(labels["quote_labels"]),
-        cutoff_len=numbers.get("cutoff_len", default.cutoff_len),
-        max_error=numbers.get("max_error", default.max_error),
-    )
+    return EvalbParams(**settings)
 
 
 def _need(where: str, keyword: str, values: list[str], count: int) -> None:

@@ -1,4 +1,4 @@
-"""What a score was measured with, in one line."""
+"""One line that says how a score was measured."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from lveg._version import __version__
 
 
 def signature(**settings: str) -> str:
-    """`lveg=0.1.0 gold=... params=...`: the same line means that scores may be compared."""
+    """`lveg=0.1.0 gold=... params=...`: scores with the same line may be compared."""
     return " ".join([f"lveg={__version__}", *(f"{name}={value}" for name, value in settings.items())])

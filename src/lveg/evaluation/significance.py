@@ -1,4 +1,4 @@
-"""How sure a score is, and a difference between two: resampling of the sentences' counts."""
+"""Confidence intervals of scores and tests of differences, by resampling the sentences' counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CELLS = 1 << 20  # numbers drawn at a time, to bound memory
 
 
 class Interval(NamedTuple):
-    """A score and the interval that holds the resampled scores but for equal shares at both ends."""
+    """A score, and the interval that holds all resampled scores except equal shares at both ends."""
 
     score: float
     low: float
@@ -26,7 +26,7 @@ class Interval(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The first system's score less the second's, and how often chance does as much either way."""
+    """The first system's score minus the second's, and how often chance makes a difference as large."""
 
     difference: float
     p_value: float

@@ -1,10 +1,10 @@
-"""Tag scores: counts over parallel tag sequences, and what follows from them."""
+"""Tag scores: counts over parallel tag sequences, and scores from the counts."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import zip_longest
 
 import numpy as np
@@ -17,7 +17,7 @@ from lveg.errors import UsageError
 class TagCounts:
     """Sums over sentences; counts add, scores come from them.
 
-    known_*, unknown_*: words that are and are not among the known ones; all 0 where these were not given.
+    known_*, unknown_*: words that are and are not among the known ones; all 0 if these were not given.
     gold, system, matched: occurrences of each tag in the gold, in the system's output, and in both at once.
     confusions: (gold tag, system tag) of the words with a wrong tag.
     """
@@ -36,20 +36,7 @@ class TagCounts:
     confusions: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def __add__(self, other: TagCounts) -> TagCounts:
-        return TagCounts(
-            sentences=self.sentences + other.sentences,
-            sentences_correct=self.sentences_correct + other.sentences_correct,
-            tokens=self.tokens + other.tokens,
-            correct=self.correct + other.correct,
-            known_tokens=self.known_tokens + other.known_tokens,
-            known_correct=self.known_correct + other.known_correct,
-            unknown_tokens=self.unknown_tokens + other.unknown_tokens,
-            unknown_correct=self.unknown_correct + other.unknown_correct,
-            gold=self.gold + other.gold,
-            system=self.system + other.system,
-            matched=self.matched + other.matched,
-            confusions=self.confusions + other.confusions,
-        )
+        return TagCounts(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
 
     @property
     def token_accuracy(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,22 @@ class Posterior:
     edge_weight: Floats
     log_rule: Floats | None = None
     log_zs: Floats | None = None
+
+
+class Ask(NamedTuple):
+    """What is asked of packed forests beside their log Z.
+
+    slope: sign × the derivative of each log Z in all parameters is added; one sign for each forest. edge_slope: filled
+    with sign × the derivative in each log factor, which is the posterior of the edge; with `slope` only.
+    """
+
+    signs: Sequence[float] = ()
+    slope: Floats | None = None
+    edge_slope: Floats | None = None
+
+
+SUMS = Ask()
+"""Nothing but log Z."""
 
 
 class Judge(Stored):
@@ -68,19 +85,8 @@ class ForestFamily(Family, Judge):
         """What inference reads of a forest, whatever the parameters, in one array with its length first."""
 
     @abstractmethod
-    def run(
-        self,
-        packed: Ints,
-        signs: Sequence[float] = (),
-        slope: Floats | None = None,
-        log_factor: Floats | None = None,
-        edge_slope: Floats | None = None,
-    ) -> Floats:
-        """The log Z of each of the packed forests, one after the other in one array.
-
-        slope: sign × the derivative of each log Z in `value` is added; one sign for each forest. edge_slope: filled
-        with sign × the derivative in each log factor, which is the posterior of the edge; with `slope` only.
-        """
+    def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
+        """The log Z of each of the packed forests, one after the other in one array, and what is asked for."""
 
     @abstractmethod
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
@@ -92,7 +98,7 @@ class ForestFamily(Family, Judge):
 
     def log_z(self, forest: Forest, log_factor: Floats | None = None) -> float:
         """Log of the summed weight of all derivations and subtypes, -inf if there is none."""
-        return float(self.run(self.pack(forest), log_factor=log_factor)[0])
+        return float(self.run(self.pack(forest), log_factor)[0])
 
     def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
         """The log weight of the derivation with these edges, its subtypes summed out; without any factor."""
@@ -112,7 +118,7 @@ class ForestFamily(Family, Judge):
         An example is two packed forests: all analyses, and those that are right.
         """
         signs = [1.0, -1.0] * (count_packed(examples) // 2)
-        return float(np.dot(self.run(examples, signs, slope), signs))
+        return float(np.dot(self.run(examples, None, Ask(signs, slope)), signs))
 
 
 def pack(forest: Forest) -> Ints:

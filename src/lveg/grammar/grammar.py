@@ -55,9 +55,9 @@ class Grammar:
         for name in ("rule_lhs", "rule_left", "rule_right"):
             array = getattr(self, name)
             if array.shape != (n_rules,) or array.dtype != np.int32 or not array.flags.c_contiguous:
-                raise GrammarError(f"{name} is not a contiguous int32 array of one entry a rule")
+                raise GrammarError(f"{name} is not a contiguous int32 array with one entry per rule")
         if self.count.shape != (n_rules,) or self.count.dtype != np.float64:
-            raise GrammarError("count is not a float64 array of one entry a rule")
+            raise GrammarError("count is not a float64 array with one entry per rule")
         if not np.isfinite(self.count).all() or (self.count < 0).any():
             raise GrammarError("rule counts must be finite and not negative")
         if min(self.n_binary, self.n_unary, self.n_root) < 0 or self.lexical_start > n_rules:

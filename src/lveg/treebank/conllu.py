@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from lveg.treebank.source import Faults, as_list, display_name, expand, read_lines
+from lveg.errors import UsageError
+from lveg.treebank.source import Faults, Paths, as_list, display_name, expand, read_lines
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The ten columns, named as in the format's description, in lower case."""
@@ -22,7 +22,8 @@ class Sentence:
     """The lines of a sentence, line ends included: comments, ranges `3-4`, empty nodes `5.1`, and words.
 
     `word_lines` are the positions of the syntactic words in `lines`; `end` is the blank line that closes the
-    sentence, or "" where the file ends without one. Nothing is changed in place.
+    sentence, or "" where the file ends without one. A block of comments alone, and a further blank line, is a sentence
+    without words, which is false. Nothing is changed in place.
     """
 
     __slots__ = ("end", "lines", "word_lines")
@@ -88,6 +89,14 @@ class Sentence:
         pairs = zip(self.column("misc"), values, strict=True)
         return self._replaced(9, [None if value is None else _with_feature(misc, key, value) for misc, value in pairs])
 
+    def closed(self) -> Sentence:
+        """The sentence with a blank line behind it, so that another can follow."""
+        if self.end:
+            return self
+        last = self.lines[-1]
+        line_end = "\r\n" if last.endswith("\r\n") else "\n"
+        return Sentence(self.lines, self.word_lines, line_end if last.endswith("\n") else 2 * line_end)
+
     def _replaced(self, at: int, values: Sequence[str | None]) -> Sentence:
         self._check_count(values)
         for value in set(values):
@@ -124,40 +133,51 @@ def _with_feature(misc: str, key: str, value: str) -> str:
     return "|".join([*kept, f"{key}={value}"])
 
 
-def read_conllu(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], faults: Faults | None = None
-) -> Iterator[Sentence]:
-    """The sentences of files and directories, in order, one at a time."""
-    for path in expand(as_list(paths)):
-        yield from _read_file(path, faults or Faults())
+def read_conllu(paths: Paths, faults: Faults | None = None) -> Iterator[Sentence]:
+    """The sentences of files and directories, in order, one at a time; see `Sentence` for those without words.
+
+    Files in a directory that are not CoNLL-U are noted in `faults` and skipped.
+    """
+    faults = faults or Faults()
+    for path in expand(paths, "conllu", faults):
+        yield from (sentence for _, sentence in numbered_sentences(path, faults))
+
+
+def read_tagged(paths: Paths, column: str, faults: Faults | None = None) -> list[list[tuple[str, str]]]:
+    """The (word, tag) sequences of files and directories, with the tags of the given column."""
+    faults = faults or Faults()
+    tagged: list[list[tuple[str, str]]] = []
+    for path in expand(paths, "conllu", faults):
+        for line, sentence in numbered_sentences(path, faults):
+            tags = sentence.column(column)
+            if "" in tags:
+                line += sentence.word_lines[tags.index("")]
+                faults.report(f"{display_name(path)}:{line}: column {column} is empty; write `_` for no tag")
+            elif sentence:
+                tagged.append(list(zip(sentence.words(), tags, strict=True)))
+    if tagged and all(tag == "_" for sentence in tagged for _, tag in sentence):
+        name = display_name(as_list(paths)[0])
+        raise UsageError(f"{name}: column {column} is `_` for every word; choose another with --column")
+    return tagged
 
 
 def write_conllu(sentences: Iterable[Sentence], stream: TextIO) -> None:
-    """Write the sentences as they stand.
-
-    Only where a sentence that ended its file without a blank line is followed by another, that line is added.
-    """
+    """Write the sentences as they stand, with a blank line between any two."""
     missing = ""
     for sentence in sentences:
-        stream.write(missing)
-        stream.write(str(sentence))
-        missing = "" if sentence.end else _missing_end(sentence.lines[-1])
+        stream.write(f"{missing}{sentence}")
+        missing = "" if sentence.end else sentence.closed().end
 
 
-def _missing_end(last_line: str) -> str:
-    if last_line.endswith("\r\n"):
-        return "\r\n"
-    return "\n" if last_line.endswith("\n") else "\n\n"
-
-
-def _read_file(path: str, faults: Faults) -> Iterator[Sentence]:
+def numbered_sentences(path: str, faults: Faults) -> Iterator[tuple[int, Sentence]]:
+    """(number of its first line, sentence) of each sentence in a file."""
     number = 0
     block = _Block(1)
     lines, word_lines, expected = block.lines, block.word_lines, _EXPECTED[0]
     for number, line in read_lines(path):
         if line == "\n" or line == "\r\n":
-            if block.is_sentence(path, number, faults):
-                yield Sentence(lines, word_lines, line)
+            if block.is_sound(path, faults):
+                yield block.start, Sentence(lines, word_lines, line)
             block = _Block(number + 1)
             lines, word_lines, expected = block.lines, block.word_lines, _EXPECTED[0]
             continue
@@ -171,8 +191,8 @@ def _read_file(path: str, faults: Faults) -> Iterator[Sentence]:
                 block.faulty = True
                 faults.report(f"{display_name(path)}:{number}: {what}")
         lines.append(line)
-    if lines and block.is_sentence(path, number, faults):
-        yield Sentence(lines, word_lines, "")
+    if lines and block.is_sound(path, faults):
+        yield block.start, Sentence(lines, word_lines, "")
 
 
 class _Block:
@@ -233,23 +253,18 @@ class _Block:
         self.empty_after, self.empty_count = word, count
         return None
 
-    def is_sentence(self, path: str, end: int, faults: Faults) -> bool:
-        """Whether the lines, closed by the blank one at `end`, make a sentence; if not, that is reported."""
+    def is_sound(self, path: str, faults: Faults) -> bool:
+        """Whether the lines, now complete, make a sentence; a fault that shows only now is reported."""
         if self.faulty:
             return False
-        if not self.lines:
-            faults.report(f"{display_name(path)}:{end}: blank line where a sentence was expected")
-        elif not self.word_lines:
-            faults.report(
-                f"{display_name(path)}:{self.start}: a block of lines without a word; a sentence needs at least one"
-            )
-        elif self.range_end > len(self.word_lines):
-            n_words = len(self.word_lines)
-            faults.report(
-                f"{display_name(path)}:{self.start}: range {self.range_text} does not fit a sentence of {n_words} words"
-            )
+        n_words = len(self.word_lines)
+        if self.range_end > n_words > 0:
+            what = f"range {self.range_text} does not fit a sentence of {n_words} words"
+        elif not n_words and (self.range_end or self.empty_count):
+            what = "a block of lines without a word; a sentence needs at least one"
         else:
             return True
+        faults.report(f"{display_name(path)}:{self.start}: {what}")
         return False
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from lveg.errors import TreebankError
-from lveg.treebank.source import Faults, as_list, display_name, expand, read_lines
-from lveg.trees import EMPTY_TREE, WRAPPERS, Tree
+from lveg.treebank.source import Faults, PathLike, Paths, display_name, expand, read_lines
+from lveg.trees import EMPTY_TREE, WRAPPERS, Cleaning, Tree
 
 # Only ASCII white space separates: real words hold U+2009 and U+200A.
 _TOKEN = re.compile(r"[()]|[^ \t\r\n\v\f()]+")
@@ -28,27 +28,36 @@ class _Open:
         self.atoms: list[str] = []
 
 
-def read_trees(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    faults: Faults | None = None,
-    allow_empty: bool = False,
-) -> Iterator[Tree]:
+def read_trees(paths: Paths, faults: Faults | None = None, allow_empty: bool = False) -> Iterator[Tree]:
     """The trees of files and directories, in order, as they stand.
 
-    allow_empty: accept `(())` and phrases without words, as parsers write them.
+    Files in a directory that do not begin with a bracket are noted in `faults` and skipped, unless their extension
+    is one of treebanks. allow_empty: accept `(())` and phrases without words, as parsers write them.
     """
-    for path in expand(as_list(paths)):
-        yield from _Reader(path, faults or Faults(), allow_empty).trees()
+    faults = faults or Faults()
+    for path in expand(paths, "brackets", faults):
+        yield from (tree for _, tree in numbered_trees(path, faults, allow_empty))
 
 
-def read_tree_lists(path: str | os.PathLike[str]) -> Iterator[list[Tree]]:
-    """The lists of trees of a file, as `lveg parse --kbest` writes them: an empty line ends the list of a sentence.
+def read_gold_trees(paths: Paths, cleaning: Cleaning, faults: Faults | None = None) -> list[Tree]:
+    """The cleaned trees of files and directories; trees without words are left out."""
+    return [tree for tree in map(cleaning, read_trees(paths, faults)) if tree is not None]
 
-    Where there is no empty line, each tree is a list of its own.
+
+def numbered_trees(path: str, faults: Faults, allow_empty: bool = False) -> Iterator[tuple[int, Tree]]:
+    """(number of its first line, tree) of each tree in a file."""
+    reader = _Reader(path, faults, allow_empty)
+    return ((reader.first_line, tree) for tree in reader.scan(read_lines(path)))
+
+
+def read_tree_lists(path: PathLike) -> Iterator[list[Tree]]:
+    """The lists of trees in a file that `lveg parse --kbest` wrote: an empty line ends the list of a sentence.
+
+    If there is no empty line, each tree is a list of its own.
     """
-    (file,) = expand([path])
-    reader = _Reader(file, Faults(), allow_empty=True)
-    lines = list(read_lines(file))
+    name = os.fspath(path)
+    reader = _Reader(name, Faults(), allow_empty=True)
+    lines = list(read_lines(name))
     ends = [index for index, (_, text) in enumerate(lines) if not text.strip()]
     if not ends:
         yield from ([tree] for tree in reader.scan(lines))
@@ -76,7 +85,6 @@ class _Reader:
     """
 
     def __init__(self, path: str, faults: Faults, allow_empty: bool) -> None:
-        self.path = path
         self.name = display_name(path)
         self.faults = faults
         self.allow_empty = allow_empty
@@ -88,10 +96,6 @@ class _Reader:
         self.lost = False  # text outside brackets is reported already
         self.stack: list[_Open] = []
         self.kept: list[tuple[int, str]] = []  # lines since the tree began, to read again if it never closes
-
-    def trees(self) -> Iterator[Tree]:
-        """The file's trees."""
-        return self.scan(read_lines(self.path))
 
     def scan(self, lines: Iterable[tuple[int, str]]) -> Iterator[Tree]:
         """The trees in the numbered lines."""

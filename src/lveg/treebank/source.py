@@ -5,22 +5,54 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, Literal, TextIO
 
 from lveg.errors import TreebankError, UsageError
+from lveg.files import replacing
 
 STDIN = "-"
+
+PathLike = str | os.PathLike[str]
+Paths = PathLike | Iterable[PathLike]
+
+InputFormat = Literal["text", "brackets", "conllu", "jsonl"]
+
+_BY_EXTENSION: dict[str, InputFormat] = {
+    ".txt": "text",
+    ".mrg": "brackets",
+    ".ptb": "brackets",
+    ".bracket": "brackets",
+    ".brackets": "brackets",
+    ".tree": "brackets",
+    ".trees": "brackets",
+    ".parse": "brackets",
+    ".conllu": "conllu",
+    ".conll": "conllu",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+
+Treebank = Literal["brackets", "conllu"]
+"""The formats that a directory of files may have."""
+
+_SNIFFED = 1 << 16  # bytes of a file that show what it is
+_BEGINNING: dict[Treebank, re.Pattern[bytes]] = {
+    "brackets": re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n\v\f]*\("),
+    "conllu": re.compile(rb"(?:\xef\xbb\xbf)?(?:#[^\n]*\n|\r?\n)*[0-9]+(?:[-.][0-9]+)?(?:\t[^\t\n]*){9}(?:\n|\Z)"),
+}
+_NAMES: dict[Treebank, str] = {"brackets": "bracketed trees", "conllu": "CoNLL-U"}
 
 
 @dataclass
 class Faults:
-    """What happens at a malformed sentence: an error, or, with `skip`, a note in `messages` and onwards."""
+    """What happens at a malformed sentence: an error or, with `skip`, a note in `messages`."""
 
     skip: bool = False
     messages: list[str] = field(default_factory=list)
@@ -32,37 +64,61 @@ class Faults:
         self.messages.append(message)
 
 
-def as_list(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str | os.PathLike[str]]:
-    """The paths as a list, also where a single one is given."""
-    return [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+def guess_format(path: PathLike) -> InputFormat:
+    """The input format by the file name's extension, also before `.gz`; text for any other extension."""
+    name = os.fspath(path).lower().removesuffix(".gz")
+    return _BY_EXTENSION.get(os.path.splitext(name)[1], "text")
 
 
-def expand(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """The files that the paths name; for a directory its files, sorted, without the hidden ones."""
+def as_list(paths: Paths) -> list[str]:
+    """The paths as a list, also for a single one."""
+    return [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+
+
+def expand(paths: Paths, kind: Treebank, faults: Faults) -> list[str]:
+    """The files that the paths name; for a directory those of its files that are treebanks, sorted.
+
+    In a directory, hidden files are passed over. Any other file is skipped with a note, whether or not faults are
+    skipped, unless its extension is one of the format's or it begins as the format does.
+    """
     files: list[str] = []
-    for given in paths:
-        path = os.fspath(given)
+    for path in as_list(paths):
         if path == STDIN or not os.path.isdir(path):
             files.append(path)
             continue
-        inside = sorted(
-            str(file)
-            for file in Path(path).rglob("*")
-            if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
-        )
-        if not inside:
-            raise UsageError(f"{path}: the directory holds no files")
-        files.extend(inside)
+        inside = files_in(path)
+        kept = [file for file in inside if guess_format(file) == kind or _begins_as(kind, file)]
+        if not kept:
+            raise UsageError(f"{path}: the directory holds no {_NAMES[kind] if inside else 'files'}")
+        faults.messages += [f"{file}: does not look like {_NAMES[kind]}" for file in sorted({*inside} - {*kept})]
+        files += kept
     return files
 
 
+def files_in(directory: str) -> list[str]:
+    """The files in a directory and those below it, sorted, without the hidden ones."""
+    return sorted(
+        str(file)
+        for file in Path(directory).rglob("*")
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(directory).parts)
+    )
+
+
+def _begins_as(kind: Treebank, file: str) -> bool:
+    with open_bytes(file) as stream:
+        try:
+            return _BEGINNING[kind].match(stream.read(_SNIFFED)) is not None
+        except (OSError, EOFError, zlib.error):
+            return False
+
+
 def display_name(path: str) -> str:
-    """What messages call a file."""
+    """The name of a file in messages."""
     return "<stdin>" if path == STDIN else path
 
 
 def open_bytes(path: str) -> BinaryIO:
-    """The file's bytes, unpacked where its name ends in .gz; standard input for `-`."""
+    """The file's bytes, unpacked if its name ends in .gz; standard input for `-`."""
     try:
         if path == STDIN:
             if sys.stdin is None:
@@ -91,8 +147,6 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
         ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise TreebankError(f"{display_name(path)}:{number + 1}: the gzip file is damaged: {error}") from None
-    except IsADirectoryError:
-        raise UsageError(f"{path}: is a directory") from None
     finally:
         if path != STDIN:
             stream.close()
@@ -100,20 +154,30 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
 
 @contextmanager
 def open_output(path: str | None) -> Iterator[TextIO]:
-    """A UTF-8 stream with LF line ends, to a file (gzip by its name); standard output for None or `-`."""
+    """A UTF-8 stream with LF line ends: standard output for None or `-`, otherwise a file, gzip by its name.
+
+    The file is there when the block has ended without an error; until then an older one stays.
+    """
     if path is None or path == STDIN:
         if sys.stdout is None:
             raise UsageError("standard output is closed; use --out")
-        stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)
-        try:
+        with _as_text(sys.stdout.buffer) as stream:
             yield stream
-            stream.flush()
-        finally:
-            stream.detach()
-        return
+    else:
+        with replacing(path) as raw:
+            if not path.endswith(".gz"):
+                with _as_text(raw) as stream:
+                    yield stream
+            else:
+                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed, _as_text(packed) as stream:
+                    yield stream
+
+
+@contextmanager
+def _as_text(binary: BinaryIO | gzip.GzipFile) -> Iterator[TextIO]:
+    stream = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
     try:
-        raw = gzip.open(path, "wb") if path.endswith(".gz") else open(path, "wb")  # noqa: SIM115
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
-    with raw, io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as stream:
         yield stream
+        stream.flush()
+    finally:
+        stream.detach()

@@ -281,6 +281,8 @@ def sample_trees(grammar: SampleGrammar, count: int, seed: int, max_words: int =
     """
     if max_words < 1:
         raise UsageError(f"max_words is {max_words}; a sentence has at least one word")
+    if seed < 0:  # the generator would take its absolute value
+        raise UsageError(f"the seed is {seed}; it must not be negative")
     generator = random.Random(seed)
     for _ in range(count):
         for _ in range(_MAX_REJECTED):
@@ -344,17 +346,5 @@ def conllu_block(tree: Tree, sent_id: str) -> str:
     """The tree's words and tags as one CoNLL-U sentence, with its closing blank line; no heads."""
     lines = [f"# sent_id = {sent_id}", f"# text = {' '.join(tree.words())}"]
     for number, leaf in enumerate(tree.leaves(), start=1):
-        fields = (
-            str(number),
-            leaf.word or "_",
-            "_",
-            UPOS.get(leaf.label, "X"),
-            leaf.label,
-            "_",
-            "_",
-            "_",
-            "_",
-            "_",
-        )
-        lines.append("\t".join(fields))
+        lines.append(f"{number}\t{leaf.word}\t_\t{UPOS.get(leaf.label, 'X')}\t{leaf.label}" + "\t_" * 5)
     return "\n".join(lines) + "\n\n"

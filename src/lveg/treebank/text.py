@@ -4,105 +4,139 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, get_args
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
 
 import msgspec
 
 from lveg.errors import UsageError
-from lveg.treebank.conllu import Sentence, read_conllu
-from lveg.treebank.penn import read_trees
-from lveg.treebank.source import Faults, display_name, expand, read_lines
-from lveg.trees import Cleaning
-
-InputFormat = Literal["text", "brackets", "conllu", "jsonl"]
-
-_BY_EXTENSION: dict[str, InputFormat] = {
-    ".txt": "text",
-    ".mrg": "brackets",
-    ".ptb": "brackets",
-    ".bracket": "brackets",
-    ".brackets": "brackets",
-    ".tree": "brackets",
-    ".trees": "brackets",
-    ".parse": "brackets",
-    ".conllu": "conllu",
-    ".conll": "conllu",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-}
+from lveg.treebank.conllu import Sentence, numbered_sentences
+from lveg.treebank.penn import numbered_trees
+from lveg.treebank.source import Faults, InputFormat, Paths, as_list, display_name, guess_format, open_bytes, read_lines
+from lveg.trees import Cleaning, Tree
 
 # Only ASCII white space separates: real words hold U+2009 and U+200A.
 _WORD = re.compile(r"[^ \t\r\n\v\f]+")
+_BRACKET = re.compile(rb"[()]")
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A sentence as it was given: its words, and what else its format knows of it.
+    """A sentence as it was given: its words, and what else is known of it.
 
     tags: gold tags, one for each word, or None. id: the sentence's own name, or None.
     sentence: the CoNLL-U lines that the words come from, to be written back; None for other formats.
+    within: trees of these words; the analysis keeps to the rules that they are made of.
+    file, line: where the sentence begins.
     """
 
     words: list[str]
     tags: list[str] | None = None
     id: str | int | None = None
     sentence: Sentence | None = None
+    within: Sequence[Tree] = ()
+    file: str = field(default="", compare=False)
+    line: int = field(default=0, compare=False)
 
 
-def guess_format(path: str | os.PathLike[str]) -> InputFormat:
-    """The input format that the file name's extension tells, also before `.gz`; text where it tells none."""
-    name = os.fspath(path).lower().removesuffix(".gz")
-    return _BY_EXTENSION.get(os.path.splitext(name)[1], "text")
-
-
-def read_sentences(
-    path: str | os.PathLike[str],
-    input_format: InputFormat | None = None,
-    *,
-    cleaning: Cleaning | None = None,
-    column: str | None = "upos",
-    faults: Faults | None = None,
-) -> Iterator[Input]:
-    """The sentences of a file, of a directory's files or, for `-`, of standard input, one at a time.
+@dataclass(frozen=True)
+class Reading:
+    """How sentences are read.
 
     input_format: None goes by each file's name.
     cleaning: what trees go through before their words and tags are taken.
     column: where CoNLL-U has its tags, None for no tags; a sentence with `_` for all of them has none.
+    keep_blanks: whether blocks of CoNLL-U without words are sentences too, to be written back.
     """
-    if input_format is not None and input_format not in get_args(InputFormat):
-        raise UsageError(f"no input format {input_format!r}; there are {', '.join(get_args(InputFormat))}")
-    faults = faults or Faults()
-    for file in expand([path]):
-        match input_format or guess_format(file):
+
+    input_format: InputFormat | None = None
+    cleaning: Cleaning = field(default_factory=Cleaning)
+    column: str | None = "upos"
+    keep_blanks: bool = False
+
+    def __post_init__(self) -> None:
+        known = get_args(InputFormat)
+        if self.input_format not in (None, *known):
+            raise UsageError(f"no input format {self.input_format!r}; there are {', '.join(known)}")
+
+    def format_of(self, file: str) -> InputFormat:
+        """The format that a file is read in."""
+        return self.input_format or guess_format(file)
+
+
+def read_sentences(paths: Paths, reading: Reading | None = None, faults: Faults | None = None) -> Iterator[Input]:
+    """The sentences of files or, for `-`, of standard input, one at a time.
+
+    A directory is refused: its files would become one stream that nobody could take apart again.
+    """
+    reading, faults = reading or Reading(), faults or Faults()
+    files = as_list(paths)
+    for file in files:
+        if os.path.isdir(file):
+            raise UsageError(f"{file}: is a directory; name the files in it, such as {os.path.join(file, '*.txt')}")
+    for number, file in enumerate(files, start=1):
+        match reading.format_of(file):
             case "text":
-                yield from read_text(file)
+                yield from _read_text(file)
             case "brackets":
-                yield from _read_brackets(file, cleaning or Cleaning(), faults)
+                yield from _read_brackets(file, reading.cleaning, faults)
             case "conllu":
-                yield from _read_conllu(file, column, faults)
+                yield from _read_conllu(file, reading, faults, is_last=number == len(files))
             case "jsonl":
-                yield from read_jsonl(file, faults)
+                yield from _read_jsonl(file, faults)
 
 
-def read_text(path: str) -> Iterator[Input]:
+def count_sentences(paths: Paths, reading: Reading | None = None) -> int | None:
+    """The number of sentences in files, malformed ones included; None if one cannot be read twice."""
+    reading = reading or Reading()
+    files = as_list(paths)
+    if not all(map(os.path.isfile, files)):
+        return None
+    try:
+        return sum(_count(file, reading.format_of(file)) for file in files)
+    except (OSError, EOFError, zlib.error):
+        return None
+
+
+def _count(file: str, input_format: InputFormat) -> int:
+    count = depth = 0
+    with open_bytes(file) as lines:
+        match input_format:
+            case "conllu":
+                return sum(line.startswith(b"1\t") for line in lines)
+            case "brackets":
+                for line in lines:
+                    for mark in _BRACKET.findall(line):
+                        depth += 1 if mark == b"(" else -1
+                        count += depth == 0
+                return count
+            case _:
+                return sum(1 for _ in lines)
+
+
+def _read_text(path: str) -> Iterator[Input]:
     """A sentence for each line, words separated by ASCII white space; an empty line is an empty sentence."""
-    for _, line in read_lines(path):
-        yield Input(_WORD.findall(line))
+    for number, line in read_lines(path):
+        yield Input(_WORD.findall(line), file=path, line=number)
 
 
 def _read_brackets(path: str, cleaning: Cleaning, faults: Faults) -> Iterator[Input]:
-    for tree in read_trees(path, faults, allow_empty=True):
+    for number, tree in numbered_trees(path, faults, allow_empty=True):
         cleaned = cleaning(tree)
-        yield Input([], []) if cleaned is None else Input(cleaned.words(), cleaned.tags())
+        words, tags = ([], []) if cleaned is None else (cleaned.words(), cleaned.tags())
+        yield Input(words, tags, file=path, line=number)
 
 
-def _read_conllu(path: str, column: str | None, faults: Faults) -> Iterator[Input]:
-    for sentence in read_conllu(path, faults):
-        tags = sentence.column(column) if column else []
+def _read_conllu(path: str, reading: Reading, faults: Faults, is_last: bool) -> Iterator[Input]:
+    for number, sentence in numbered_sentences(path, faults):
+        if not sentence and not reading.keep_blanks:
+            continue
+        tags = sentence.column(reading.column) if reading.column else []
         has_tags = any(tag != "_" for tag in tags)
-        yield Input(sentence.words(), tags if has_tags else None, sentence.id, sentence)
+        lines = sentence if is_last else sentence.closed()
+        yield Input(sentence.words(), tags if has_tags else None, sentence.id, lines, file=path, line=number)
 
 
 class _Object(msgspec.Struct):
@@ -116,14 +150,12 @@ class _Object(msgspec.Struct):
 _DECODER = msgspec.json.Decoder(list[str] | _Object)
 
 
-def read_jsonl(path: str, faults: Faults | None = None) -> Iterator[Input]:
+def _read_jsonl(path: str, faults: Faults) -> Iterator[Input]:
     """A sentence for each line: an array of words, or an object with "words" and perhaps "tags" and "id"."""
-    faults = faults or Faults()
     for number, line in read_lines(path):
-        what = None
         try:
             decoded = _DECODER.decode(line)
-            found = Input(decoded) if isinstance(decoded, list) else Input(decoded.words, decoded.tags, decoded.id)
+            found = _Object(decoded) if isinstance(decoded, list) else decoded
             what = _fault_of(found)
         except msgspec.ValidationError as error:
             what = f'expected an array of words or an object with "words": {error}'
@@ -131,12 +163,12 @@ def read_jsonl(path: str, faults: Faults | None = None) -> Iterator[Input]:
             empty = not line.strip(" \t\r\n")
             what = "an empty line; an empty sentence is []" if empty else f"not JSON: {error}"
         if what is None:
-            yield found
+            yield Input(found.words, found.tags, found.id, file=path, line=number)
         else:
             faults.report(f"{display_name(path)}:{number}: {what}")
 
 
-def _fault_of(found: Input) -> str | None:
+def _fault_of(found: _Object) -> str | None:
     """What is wrong with a sentence from JSON, beyond its types."""
     if "" in found.words:
         return f"word {found.words.index('') + 1} is an empty string; a word needs at least one character"

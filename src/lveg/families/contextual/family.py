@@ -12,7 +12,7 @@ import numpy as np
 from lveg.contexts.context import ForestContext
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts
-from lveg.families.forest import ForestFamily, Posterior
+from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -92,22 +92,15 @@ class Contextual(ForestFamily):
             begin = at
         return [np.concatenate(part) for part in found]
 
-    def run(
-        self,
-        packed: Ints,
-        signs: Sequence[float] = (),
-        slope: Floats | None = None,
-        log_factor: Floats | None = None,
-        edge_slope: Floats | None = None,
-    ) -> Floats:
+    def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each of the packed forests; adds sign × its derivative in all parameters to `slope`."""
         plain, *rows = self._unpack(packed)
         log_factor = self._score(rows, log_factor)
-        if slope is None:
-            return self.family.run(plain, log_factor=log_factor)
-        edge_slope = np.empty_like(log_factor) if edge_slope is None else edge_slope
-        own, *rest = self._parts(slope)
-        log_z = self.family.run(plain, signs, own, log_factor, edge_slope)
+        if ask.slope is None:
+            return self.family.run(plain, log_factor)
+        edge_slope = np.empty_like(log_factor) if ask.edge_slope is None else ask.edge_slope
+        own, *rest = self._parts(ask.slope)
+        log_z = self.family.run(plain, log_factor, Ask(ask.signs, own, edge_slope))
         for context, row, part in zip(self.contexts, rows, rest, strict=True):
             context.add(row, edge_slope, part)
         return log_z

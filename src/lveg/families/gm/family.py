@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size
-from lveg.families.forest import ForestFamily, Posterior, count_packed
+from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, count_packed
 from lveg.families.gm.options import COVARIANCES
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -124,18 +123,11 @@ class Gm(ForestFamily):
         """The plan of a forest."""
         return plan(forest)
 
-    def run(
-        self,
-        packed: Ints,
-        signs: Sequence[float] = (),
-        slope: Floats | None = None,
-        log_factor: Floats | None = None,
-        edge_slope: Floats | None = None,
-    ) -> Floats:
+    def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each of the plans; adds sign × its gradient to `slope`."""
-        into = _NO_GRADIENT if slope is None else self.parts(slope)
-        edge_slope = _NOTHING if edge_slope is None else edge_slope
-        return self._run(packed, np.array(signs, dtype=float), log_factor, edge_slope, _NOTHING, into)
+        into = _NO_GRADIENT if ask.slope is None else self.parts(ask.slope)
+        edge_slope = _NOTHING if ask.edge_slope is None else ask.edge_slope
+        return self._run(packed, np.array(ask.signs, dtype=float), log_factor, edge_slope, _NOTHING, into)
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lveg.families.forest import count_packed, pack
+from lveg.families.forest import Ask, count_packed, pack
 from lveg.families.lvg.family import Lvg, Shape, from_counts
 from lveg.families.lvg.options import SmoothingOptions
 from lveg.forest.builders import tree_forest
@@ -45,7 +45,7 @@ class TreeEm:
 
         def work(part: Ints) -> tuple[Floats, Floats, float]:
             slope, usage = np.zeros(model.shape.size), np.zeros(model.shape.n_subtypes)
-            log_z = model.add_uses(part, [1.0] * count_packed(part), slope, usage)
+            log_z = model.add_uses(part, Ask([1.0] * count_packed(part), slope), usage=usage)
             return slope, usage, float(log_z.sum())
 
         rules, subtypes, total = np.zeros(model.shape.size), np.zeros(model.shape.n_subtypes), 0.0

@@ -6,7 +6,6 @@ With one subtype per symbol this is the PCFG.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts
-from lveg.families.forest import ForestFamily, Posterior, count_packed, pack
+from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, count_packed, pack
 from lveg.forest.forest import Forest
 from lveg.grammar.estimate import STAY_PRIOR
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
@@ -206,42 +205,26 @@ class Lvg(Subtyped):
         sum_rows(shape.blocks, 0, len(shape.blocks.lhs), step, sums)
         return bool(np.allclose(sums[sums > 0.0], 1.0, rtol=0.0, atol=1e-6))
 
-    def run(
-        self,
-        packed: Ints,
-        signs: Sequence[float] = (),
-        slope: Floats | None = None,
-        log_factor: Floats | None = None,
-        edge_slope: Floats | None = None,
-    ) -> Floats:
+    def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each of the packed forests; adds sign × the expected uses of weights to `slope`."""
-        if slope is None:
+        if ask.slope is None:
             log_z, factors = np.empty(count_packed(packed)), split_factors(log_factor)
             run(packed, _NOTHING, factors, self.weights, log_z, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
             return log_z
-        slopes = np.zeros_like(slope)
-        log_z = self.add_uses(packed, signs, slopes, None, log_factor, edge_slope)
-        slope += slopes * self.weight
+        slopes = np.zeros_like(ask.slope)
+        log_z = self.add_uses(packed, ask._replace(slope=slopes), log_factor)
+        ask.slope[:] += slopes * self.weight
         return log_z
 
-    def add_uses(
-        self,
-        packed: Ints,
-        signs: Sequence[float],
-        into: Floats,
-        usage: Floats | None = None,
-        log_factor: Floats | None = None,
-        edge_slope: Floats | None = None,
-    ) -> Floats:
-        """Add sign × the derivative of log Z of each forest in every weight, and the uses of subtypes; their log Z.
+    def add_uses(self, packed: Ints, ask: Ask, log_factor: Floats | None = None, usage: Floats | None = None) -> Floats:
+        """As `run`, but the derivatives in `ask.slope` are in the weights; also adds the uses of subtypes.
 
-        Times the weights the derivatives are expected uses, which are also the derivatives in log weights. edge_slope:
-        see `ForestFamily.run`.
+        Times the weights the derivatives are expected uses, which are also the derivatives in log weights.
         """
-        log_z, factors, sign = np.empty(len(signs)), split_factors(log_factor), np.array(signs, dtype=float)
+        log_z, factors, sign = np.empty(len(ask.signs)), split_factors(log_factor), np.array(ask.signs, dtype=float)
         usage = _NOTHING if usage is None else usage
-        edge_slope = _NOTHING if edge_slope is None else edge_slope
-        run(packed, sign, factors, self.weights, log_z, edge_slope, _NOTHING, into, usage)
+        edge_slope = _NOTHING if ask.edge_slope is None else ask.edge_slope
+        run(packed, sign, factors, self.weights, log_z, edge_slope, _NOTHING, ask.slope, usage)
         return log_z
 
     def project(self, group: Ints, usage: Floats) -> Lvg:

@@ -6,7 +6,6 @@ one weight, which all choices of finest subtypes below it share.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts
+from lveg.families.forest import SUMS, Ask
 from lveg.families.lvg.family import Lvg, Shape, Subtyped, shape_of
 from lveg.grammar.grammar import Floats, Grammar, Ints
 
@@ -64,18 +64,11 @@ class MultiScale(Subtyped):
         check_facts(facts, {})
         return cls(shape_of(grammar, arrays["subtypes"]), arrays["production"], arrays["log_weight"])
 
-    def run(
-        self,
-        packed: Ints,
-        signs: Sequence[float] = (),
-        slope: Floats | None = None,
-        log_factor: Floats | None = None,
-        edge_slope: Floats | None = None,
-    ) -> Floats:
+    def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each of the packed forests; adds sign × the expected uses of productions to `slope`."""
-        if slope is None:
-            return self.finest.run(packed, log_factor=log_factor)
+        if ask.slope is None:
+            return self.finest.run(packed, log_factor)
         slopes = np.zeros(self.shape.size)
-        log_z = self.finest.add_uses(packed, signs, slopes, None, log_factor, edge_slope)
-        slope += np.bincount(self.production, slopes * self.finest.weight, minlength=len(slope))
+        log_z = self.finest.add_uses(packed, ask._replace(slope=slopes), log_factor)
+        ask.slope[:] += np.bincount(self.production, slopes * self.finest.weight, minlength=len(ask.slope))
         return log_z

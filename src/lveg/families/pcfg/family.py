@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts
-from lveg.families.forest import ForestFamily, Posterior, pack
+from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, pack
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels import semiring
@@ -61,28 +60,22 @@ class Pcfg(ForestFamily):
         """The parts of a forest in one array."""
         return pack(forest)
 
-    def run(
-        self,
-        packed: Ints,
-        signs: Sequence[float] = (),
-        slope: Floats | None = None,
-        log_factor: Floats | None = None,
-        edge_slope: Floats | None = None,
-    ) -> Floats:
+    def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each of the packed forests; adds sign × the expected uses of rules to `slope`."""
-        found, begin, first = [], 0, 0
+        found: list[float] = []
+        begin, first = 0, 0
         while begin < len(packed):
             forest = view_forest(packed, begin)
             last = first + len(forest.edge_rule)
             factor = None if log_factor is None else log_factor[first:last]
-            posterior = self._weigh(forest, factor, slope is not None)
-            found.append(posterior.log_z)
-            if slope is not None:
-                edge = signs[len(found) - 1] * posterior.edge
+            posterior = self._weigh(forest, factor, ask.slope is not None)
+            if ask.slope is not None:
+                edge = ask.signs[len(found)] * posterior.edge
                 real = forest.edge_rule != STAY
-                np.add.at(slope, forest.edge_rule[real], edge[real])
-                if edge_slope is not None:
-                    edge_slope[first:last] = edge
+                np.add.at(ask.slope, forest.edge_rule[real], edge[real])
+                if ask.edge_slope is not None:
+                    ask.edge_slope[first:last] = edge
+            found.append(posterior.log_z)
             begin, first = begin + int(packed[begin]), last
         return np.array(found)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts
-from lveg.families.forest import Posterior, pack
+from lveg.families.forest import SUMS, Ask, Posterior, pack
 from lveg.families.lvg.family import LVG_ARRAYS, Lvg, Subtyped, shape_of
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -90,16 +89,9 @@ class SplitMerge(Subtyped):
             raise GrammarError("its weights have no coarser ones")
         return found
 
-    def run(
-        self,
-        packed: Ints,
-        signs: Sequence[float] = (),
-        slope: Floats | None = None,
-        log_factor: Floats | None = None,
-        edge_slope: Floats | None = None,
-    ) -> Floats:
+    def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each of the packed forests by the finest grammar; adds sign × its derivative to `slope`."""
-        return self.grammar.run(packed, signs, slope, log_factor, edge_slope)
+        return self.grammar.run(packed, log_factor, ask)
 
     @cached_property
     def levels(self) -> Levels:

@@ -1,0 +1,57 @@
+"""The work that parsing and tagging share: sentences in, answers out, progress and notes on stderr."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from lveg.cli.console import announce_faults, console_report, say
+from lveg.cli.options import STANDARD
+from lveg.report import counted
+from lveg.treebank.source import Faults, open_output
+from lveg.treebank.text import Input, Reading, count_sentences, read_sentences
+
+Result = TypeVar("Result")
+
+
+class Annotation:
+    """One run over the sentences of files."""
+
+    def __init__(
+        self, what: str, files: list[Path], reading: Reading, out: Path | None, skip_bad: bool, quiet: bool
+    ) -> None:
+        self.what = what
+        self.files = [str(file) for file in files]
+        self.reading = reading
+        self.out = out or STANDARD
+        self.quiet = quiet
+        self.faults = Faults(skip_bad)
+
+    def sentences(self) -> Iterator[Input]:
+        """The sentences, one at a time."""
+        return read_sentences(self.files, self.reading, self.faults)
+
+    def write(
+        self,
+        results: Iterable[tuple[Input, Result]],
+        text: Callable[[Input, Result], str],
+        fallback: Callable[[Result], str | None] = lambda _: None,
+    ) -> None:
+        """Write the text of each result as it comes; then say which fallbacks and faults there were."""
+        is_printed = self.out == STANDARD
+        shows_progress = not (self.quiet or is_printed)
+        total = count_sentences(self.files, self.reading) if shows_progress else None
+        fallbacks: Counter[str] = Counter()
+        with open_output(str(self.out)) as stream, console_report(quiet=not shows_progress) as report:
+            for sentence, result in counted(results, report, self.what, total):
+                stream.write(text(sentence, result))
+                if is_printed:
+                    stream.flush()
+                if name := fallback(result):
+                    fallbacks[name] += 1
+        if fallbacks and not self.quiet:
+            counts = ", ".join(f"{count} {name}" for name, count in sorted(fallbacks.items()))
+            say(f"lveg: sentences that needed a fallback: {counts}; --format jsonl says which")
+        announce_faults(self.faults.messages)

@@ -1,0 +1,125 @@
+"""Analyses as text: trees in brackets, JSON lines, CoNLL-U and tab-separated values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from lveg.drawing import draw_text
+from lveg.model import Parse, Tagging
+from lveg.treebank.conllu import Sentence
+from lveg.treebank.source import display_name
+from lveg.treebank.text import Input
+from lveg.trees import Tree
+
+SHOWN_FROM = 0.001
+"""The lowest probability that is listed among a word's tags."""
+
+
+def parse_brackets(parse: Parse, several: bool = False) -> str:
+    """The best tree on a line; with `several` all trees, and an empty line after them."""
+    if several:
+        return "".join(f"{candidate.tree}\n" for candidate in parse.trees) + "\n"
+    return f"{parse.tree}\n"
+
+
+def parse_drawing(parse: Parse, width: int) -> str:
+    """All trees drawn for a terminal of that width, each with its probability, and an empty line after each."""
+    return "".join(
+        draw_text(candidate.tree, width)
+        + ("" if candidate.log_prob is None else f"\nprobability {math.exp(candidate.log_prob):.3g}")
+        + "\n\n"
+        for candidate in parse.trees
+    )
+
+
+def parse_json(sentence: Input, parse: Parse, several: bool = False, name_file: bool = False) -> str:
+    """A JSON object on a line; with `several` its `trees` are all of them, with `name_file` its `file` is told."""
+    trees = [
+        {
+            "tree": str(candidate.tree),
+            "score": None if candidate.log_prob is None else candidate.score,
+            "log_prob": candidate.log_prob,
+            "constituents": _constituents(candidate.tree, parse),
+        }
+        for candidate in parse.trees
+    ]
+    line = _origin(sentence, name_file)
+    line |= {"words": sentence.words, "log_sentence": parse.log_sentence, "fallback": parse.fallback}
+    line |= {"trees": trees} if several else trees[0]
+    return _json(line)
+
+
+def _constituents(tree: Tree, parse: Parse) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": node.label,
+            "start": start,
+            "end": end,
+            "probability": parse.constituents.get((node.label, start, end)),
+        }
+        for node, start, end in tree.spans()[1:]
+        if node.word is None
+    ]
+
+
+def tags_json(sentence: Input, tagging: Tagging, several: bool = False, name_file: bool = False) -> str:
+    """A JSON object on a line; with `several` its `sequences` are all of them, with `name_file` its `file` is told."""
+    sequences = [
+        {
+            "tags": sequence.tags,
+            "probabilities": sequence.confidence,
+            "score": sequence.score,
+            "log_prob": sequence.log_prob,
+        }
+        for sequence in tagging.sequences
+    ]
+    line = _origin(sentence, name_file)
+    line |= {"words": tagging.words, "log_sentence": tagging.log_sentence, "fallback": tagging.fallback}
+    line |= {"sequences": sequences} if several else sequences[0]
+    line |= {"posteriors": _listed(tagging)} if tagging.posteriors else {}
+    return _json(line)
+
+
+def tags_conllu(sentence: Input, tagging: Tagging, column: str) -> str:
+    """The sentence in CoNLL-U with its tags in the column, and with their posteriors, if there are any, in MISC."""
+    lines = sentence.sentence
+    if lines is None:
+        if not tagging.words:
+            return ""
+        rows = [f"{n}\t{_field(word)}" + "\t_" * 8 + "\n" for n, word in enumerate(tagging.words, start=1)]
+        lines = Sentence(rows, range(len(rows)))
+    tagged = lines.with_column(column, tagging.tags)
+    if tagging.posteriors:
+        tagged = tagged.with_misc("TagProb", [f"{share:.4f}" for share in tagging.confidence])
+    return str(tagged)
+
+
+def tags_tsv(tagging: Tagging) -> str:
+    """One line per word with its tag, the tag's probability and, if there are any, its posteriors; an empty line."""
+    rows = zip(tagging.words, tagging.tags, tagging.confidence, strict=True)
+    lines = [f"{_field(word)}\t{tag}\t{share:.4f}" for word, tag, share in rows]
+    if tagging.posteriors:
+        shares = ("|".join(f"{tag}={value:.4f}" for tag, value in listed.items()) for listed in _listed(tagging))
+        lines = [f"{line}\t{share}" for line, share in zip(lines, shares, strict=True)]
+    return "".join(f"{line}\n" for line in lines) + "\n"
+
+
+def _listed(tagging: Tagging) -> list[dict[str, float]]:
+    return [{tag: value for tag, value in share.items() if value >= SHOWN_FROM} for share in tagging.posteriors]
+
+
+def _field(word: str) -> str:
+    """The word without what would end its column or line; words from JSON may hold it."""
+    return word.translate({9: "_", 10: "_", 13: "_"})
+
+
+def _origin(sentence: Input, name_file: bool) -> dict[str, Any]:
+    origin: dict[str, Any] = {"file": display_name(sentence.file)} if name_file else {}
+    return origin if sentence.id is None else origin | {"id": sentence.id}
+
+
+def _json(line: dict[str, Any]) -> str:
+    return msgspec.json.encode(line).decode() + "\n"

@@ -1,0 +1,340 @@
+"""What every registered family must do. A new family gets all of these tests by being registered."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from oracles import central_difference, edge_lists
+
+from lveg.container import pack as pack_file
+from lveg.container import unpack
+from lveg.contexts.context import ForestContext
+from lveg.errors import ModelError
+from lveg.families.contextual.family import Contextual
+from lveg.families.family import Arrays, Facts
+from lveg.families.forest import ForestFamily
+from lveg.families.registry import Kind, trainable, treebank_kind
+from lveg.forest.builders import Constraints
+from lveg.forest.forest import Forest
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.assemble import STAY
+from lveg.learning.checkpoint import Checkpoint
+from lveg.model import Model, Parser, combine
+from lveg.model_io import load_model, save_model
+from lveg.options import describe
+from lveg.training import Setting, train_parser
+from lveg.treebank.penn import read_trees
+from lveg.treebank.synthetic import ENGLISH
+from lveg.trees import Tree
+
+SMALL = {
+    "epochs": 2, "batch": 16, "cycles": 1, "components": 2, "dim": 2, "subtypes": 2, "warm": 1,
+    "split_iterations": 2, "merge_iterations": 1, "smooth_iterations": 1,
+}  # fmt: skip
+"""Values that make learning quick, for the families that have these options."""
+
+PARSERS = trainable("parser")
+parser_kinds = pytest.mark.parametrize("kind", PARSERS.values(), ids=PARSERS)
+pytestmark = pytest.mark.xdist_group("contract")
+
+
+def small_options(kind: Kind) -> dict[str, Any]:
+    own = {item.name for item in describe(kind.load_options())}
+    return {name: value for name, value in SMALL.items() if name in own}
+
+
+@cache
+def trees() -> list[Tree]:
+    return [tree for tree in read_trees(ENGLISH.parent / "demo-train.mrg") if len(tree.words()) <= 9][:60]
+
+
+@cache
+def trained(kind: Kind, seed: int = 0) -> Parser:
+    """A small parser of the family."""
+    return train_parser(trees()[:50], trees()[50:], kind.name, seed=seed, **small_options(kind))
+
+
+@cache
+def forests() -> list[tuple[Forest, Forest]]:
+    """Some sentences' forests with few derivations, and the forests of their gold trees alone."""
+    parser = trained(treebank_kind("parser"))
+    found = []
+    for tree in trees()[:50]:
+        cleaned = parser.cleaning(tree)
+        assert cleaned is not None
+        forest, gold = parser.coarse.training_forest(cleaned, parser.binarisation, 3e-3)
+        if forest.n_edges < 120 and 2 < len(edge_lists(forest)) < 200:
+            found.append((forest, gold))
+    found.sort(key=lambda pair: -int((pair[0].edge_rule == STAY).sum()))
+    assert STAY in found[0][0].edge_rule
+    return found[:4]
+
+
+def family_of(kind: Kind) -> ForestFamily:
+    family = trained(kind).family
+    assert isinstance(family, ForestFamily)
+    return family
+
+
+def random_factors(forest: Forest, seed: int) -> Floats:
+    """Log factors of edges; 0 for those that stay."""
+    log_factor = np.random.default_rng(seed).normal(0.0, 2.0, forest.n_edges)
+    log_factor[forest.edge_rule == STAY] = 0.0
+    return log_factor
+
+
+class TestParsers:
+    @parser_kinds
+    def test_what_it_is(self, kind: Kind) -> None:
+        assert kind.load_family().name == kind.name
+        assert kind.summary.endswith(".")
+        assert repr(trained(kind)).startswith(f"<Parser of model {kind.name}")
+        assert trained(kind).info["config"]["model"] == kind.name
+        for item in describe(kind.load_options()):
+            assert item.option.help.endswith("."), item.name
+
+    @parser_kinds
+    @pytest.mark.parametrize("with_factors", [False, True])
+    def test_sums_posteriors_and_samples_equal_enumeration(self, kind: Kind, with_factors: bool) -> None:
+        family, grammar = family_of(kind), trained(kind).grammar
+        for number, (forest, _) in enumerate(forests()):
+            factor = random_factors(forest, number) if with_factors else None
+            found = edge_lists(forest)
+            logs = np.array([family.log_derivation(grammar, forest, np.array(edges, np.int32)) for edges in found])
+            if factor is not None:
+                logs += [factor[list(edges)].sum() for edges in found]
+            log_z = float(np.logaddexp.reduce(logs))
+            edge = np.zeros(forest.n_edges)
+            for edges, log in zip(found, logs, strict=True):
+                edge[list(edges)] += math.exp(log - log_z)
+            assert family.log_z(forest, factor) == pytest.approx(log_z, abs=1e-9)
+            posterior = family.posterior(forest, factor)
+            # Coarse-to-fine inference leaves out what is improbable.
+            assert posterior.log_z == pytest.approx(log_z, abs=5e-3)
+            np.testing.assert_allclose(posterior.edge, edge, atol=5e-3)
+            heads = np.bincount(forest.edge_head, posterior.edge, forest.n_nodes)
+            np.testing.assert_allclose(posterior.node, heads, atol=1e-9)
+            drawn = Counter(tuple(one.tolist()) for one in family.samples(forest, 2000, number, factor))
+            for edges, log in zip(found, logs, strict=True):
+                share = math.exp(log - log_z)
+                assert abs(drawn[edges] / 2000 - share) < 5 * math.sqrt(share * (1 - share) / 2000) + 2e-3
+
+    @parser_kinds
+    def test_gradient_equals_differences(self, kind: Kind) -> None:
+        check_gradient(family_of(kind), forests())
+
+    @parser_kinds
+    def test_gradient_with_a_context_equals_differences(self, kind: Kind) -> None:
+        grammar = trained(kind).grammar
+        value = np.random.default_rng(1).normal(0.0, 0.5, grammar.n_rules)
+        family = Contextual(family_of(kind), (Capitals(grammar.n_rules, value), Capitals(grammar.n_rules, -value / 2)))
+        check_gradient(family, forests())
+        for forest, _ in forests():
+            log_z = family.log_z(forest)
+            for edges in edge_lists(forest)[:5]:
+                chosen = np.array(edges, np.int32)
+                log_prob = family.log_derivation(grammar, forest, chosen) - log_z
+                (found,) = family.log_probs(grammar, forest, [chosen], family.posterior(forest))
+                assert found == pytest.approx(log_prob, abs=5e-3)
+
+    @parser_kinds
+    def test_file_round_trip_to_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
+        check_round_trip(trained(kind), tmp_path)
+
+    @parser_kinds
+    def test_any_number_of_threads_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
+        again = train_parser(trees()[:50], trees()[50:], kind.name, Setting(threads=3), **small_options(kind))
+        assert file_bytes(again, tmp_path) == file_bytes(trained(kind), tmp_path)
+
+    @parser_kinds
+    def test_resume_to_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
+        def attempt(resume: bool, stop: bool) -> Parser:
+            checkpoint = Checkpoint(str(tmp_path / "run"), resume)
+            setting = Setting(report=Stopper() if stop else silent, checkpoint=checkpoint)
+            return train_parser(trees()[:50], trees()[50:], kind.name, setting, **small_options(kind))
+
+        try:
+            attempt(resume=False, stop=True)
+        except StopError:
+            assert list(tmp_path.glob("run*"))
+        assert file_bytes(attempt(resume=True, stop=False), tmp_path) == file_bytes(trained(kind), tmp_path)
+
+    @parser_kinds
+    def test_altered_files_are_refused(self, kind: Kind, tmp_path: Path) -> None:
+        check_refusals(trained(kind), tmp_path)
+
+    @parser_kinds
+    def test_products(self, kind: Kind, tmp_path: Path) -> None:
+        words = trees()[52].words()
+        plain = trained(treebank_kind("parser"))
+        product = combine([trained(kind), plain, trained(kind, seed=1)])
+        check_round_trip(product, tmp_path)
+        parse = product.parse(words, count=2, marginals=True)
+        assert [candidate.tree.words() for candidate in parse.trees] == [words] * len(parse.trees)
+        for candidate in parse.trees:
+            logs = [member.log_prob(candidate.tree) for member in (trained(kind), plain, trained(kind, seed=1))]
+            mean = float(np.logaddexp.reduce(logs) - math.log(3))
+            assert candidate.log_prob == pytest.approx(mean, abs=0.05)
+        assert len(product.sample(words, 3)) == 3
+
+    @parser_kinds
+    def test_constraints(self, kind: Kind) -> None:
+        for tree in trees()[:5]:
+            words, tags = tree.words(), tuple(tree.tags())
+            parse = trained(kind).parse(words, constraints=Constraints(tags=tags))
+            assert tuple(parse.tree.tags()) == tags
+            spans = [(start, end) for node, start, end in tree.spans()[2:] if node.word is None and end - start > 1]
+            parse = trained(kind).parse(words, constraints=Constraints(constituents=tuple(spans)))
+            found = {(start, end) for node, start, end in parse.tree.spans() if node.word is None}
+            assert set(spans) <= found
+            parse = trained(kind).parse(words, constraints=Constraints(not_constituents=tuple(spans[:1])))
+            assert not {(start, end) for node, start, end in parse.tree.spans()[2:] if node.word is None} & set(
+                spans[:1]
+            )
+
+    @parser_kinds
+    def test_probabilities_of_trees_agree(self, kind: Kind) -> None:
+        parser = trained(kind)
+        for tree in trees()[:5]:
+            (best, *_) = parser.parse(tree.words(), count=3).trees
+            assert best.log_prob is not None
+            assert parser.log_prob(best.tree) == pytest.approx(best.log_prob, abs=0.02)
+
+
+@dataclass(frozen=True, eq=False)
+class Capitals(ForestContext):
+    """A weight per rule where the first word of its span has a capital, and its negative elsewhere."""
+
+    n_rules: int
+    value: Floats
+
+    name = "capitals"
+
+    def with_value(self, value: Floats) -> Capitals:
+        return replace(self, value=value)
+
+    def rows(self, forest: Forest) -> Ints:
+        start = forest.node_start[forest.edge_head]
+        sign = np.array([1 if word[0].isupper() else -1 for word in forest.words])[start]
+        return np.concatenate([[1 + 2 * forest.n_edges], forest.edge_rule, sign]).astype(np.int32)
+
+    def _parts(self, rows: Ints) -> tuple[Ints, Ints]:
+        rules, signs, begin = [], [], 0
+        while begin < len(rows):
+            end = begin + int(rows[begin])
+            rule, sign = np.split(rows[begin + 1 : end], 2)
+            rules.append(rule)
+            signs.append(np.where(rule == STAY, 0, sign))
+            begin = end
+        return np.concatenate(rules), np.concatenate(signs)
+
+    def score(self, rows: Ints) -> Floats:
+        rule, sign = self._parts(rows)
+        return np.asarray(sign * self.value[rule])
+
+    def add(self, rows: Ints, edge_slope: Floats, slope: Floats) -> None:
+        rule, sign = self._parts(rows)
+        np.add.at(slope, rule, sign * edge_slope)
+
+    def arrays(self) -> Arrays:
+        return {"value": self.value}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Capitals:
+        return cls(grammar.n_rules, arrays["value"])
+
+    def describe(self) -> Facts:
+        return {}
+
+
+def check_gradient(family: ForestFamily, examples: Sequence[tuple[Forest, Forest]]) -> None:
+    """The slope of the conditional likelihood against central differences, at some parameters and in a direction."""
+    packed = np.concatenate([family.pack(forest) for pair in examples for forest in pair])
+    finite = np.flatnonzero(np.isfinite(family.value))
+    slope = np.zeros_like(family.value)
+    value = family.add(packed, slope)
+    log_zs = [family.log_z(forest) - family.log_z(gold) for forest, gold in examples]
+    assert value == pytest.approx(sum(log_zs), abs=1e-9)
+
+    def objective(value: Floats) -> float:
+        return family.with_value(value).add(packed, np.zeros_like(value))
+
+    moving = finite[np.abs(slope[finite]) > 1e-12]
+    assert len(moving) > 5
+    for place in np.random.default_rng(0).choice(moving, 12):
+        expected = central_difference(objective, family.value, int(place))
+        assert slope[place] == pytest.approx(expected, abs=1e-7, rel=1e-5)
+
+
+def silent(event: str, facts: dict[str, Any]) -> None:
+    """A report that says nothing."""
+
+
+class StopError(Exception):
+    """An interruption."""
+
+
+class Stopper:
+    """A report that interrupts learning after the first state was kept."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __call__(self, event: str, facts: dict[str, Any]) -> None:
+        if event == "progress" and {"epoch", "cycle"} & set(self.seen):
+            raise StopError
+        if event == "progress" and str(facts["what"]).endswith(("merge", "smooth")):
+            raise StopError
+        self.seen.append(event)
+
+
+def file_bytes(model: Model, folder: Path) -> bytes:
+    save_model(model, str(folder / "model"))
+    return (folder / "model").read_bytes()
+
+
+def check_round_trip(model: Model, folder: Path) -> None:
+    """Saved, loaded and saved again a model is the same file, and says the same."""
+    first = file_bytes(model, folder)
+    again = load_model(str(folder / "model"))
+    assert file_bytes(again, folder) == first
+    words = trees()[51].words()
+    if isinstance(model, Parser):
+        assert isinstance(again, Parser)
+        assert again.parse(words, count=3).trees == model.parse(words, count=3).trees
+
+
+def check_refusals(model: Model, folder: Path) -> None:
+    """A file that lacks an array, or has one of another type, shape or with numbers that are none, is refused."""
+    text, arrays = unpack(file_bytes(model, folder))
+    own = [name for name in arrays if name.startswith("family.")]
+    changed: list[Arrays] = [arrays | {"family.more": np.zeros(3)}]
+    for name in own:
+        array = arrays[name]
+        changed.append({key: value for key, value in arrays.items() if key != name})
+        changed.append(arrays | {name: array.astype(np.float32)})
+        changed.append(arrays | {name: array[..., :-1].copy()})
+        changed.append(arrays | {name: array[None].copy()})
+        if array.dtype == np.float64:
+            changed.append(arrays | {name: np.where(np.arange(array.size).reshape(array.shape) == 0, np.nan, array)})
+        elif array.size:
+            changed.append(arrays | {name: array - 1_000_000 if array.dtype == np.int32 else array.astype(np.int16)})
+    for number, altered in enumerate(changed):
+        (folder / "bad").write_bytes(pack_file(text, altered))
+        with pytest.raises(ModelError):
+            load_model(str(folder / "bad"))
+        assert number < 100
+    data = bytearray(file_bytes(model, folder))
+    for place in np.random.default_rng(0).integers(8, len(data), 20):
+        flipped = bytes(data[:place]) + bytes([data[place] ^ 0x10]) + bytes(data[place + 1 :])
+        (folder / "bad").write_bytes(flipped)
+        with pytest.raises(ModelError):
+            load_model(str(folder / "bad"))
