@@ -8,7 +8,8 @@ from typing import Any
 from lveg.families.registry import find, trainable
 from lveg.model import Model
 from lveg.options import describe
-from lveg.training import read_tagged, train_parser, train_tagger
+from lveg.training import train_parser, train_tagger
+from lveg.treebank.conllu import read_tagged
 from lveg.treebank.penn import read_trees
 from lveg.treebank.synthetic import ENGLISH
 from lveg.trees import Tree
@@ -21,6 +22,7 @@ FAMILIES = [(task, model) for task in FORMATS for model in trainable(task)]
 
 QUICK = {
     "epochs": 1,
+    "learning_rate": 0.2,
     "cycles": 2,
     "split_iterations": 2,
     "merge_iterations": 1,

@@ -22,6 +22,7 @@ from safetensors.numpy import save, save_file
 from small import FAMILIES, quick_options, small_file, train
 
 from lveg import container, model_io
+from lveg.container import FORMAT
 from lveg.errors import ModelError, UsageError
 from lveg.families.registry import kinds
 from lveg.model import Model, Parser, combine
@@ -292,8 +293,8 @@ def test_header_fields_of_any_value(path: Path, tmp_path: Path) -> None:
 
 def test_other_versions_say_what_to_do(path: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(path)
-    message = refused(sealed({**header, "format": 2}, tensors), tmp_path)
-    assert "has format 2; this version of lveg reads format 1" in message
+    message = refused(sealed({**header, "format": FORMAT + 1}, tensors), tmp_path)
+    assert f"has format {FORMAT + 1}; this version of lveg reads format {FORMAT}" in message
     assert "not installed here" in refused(sealed({**header, "task": "translator"}, tensors), tmp_path)
     assert "not installed here" in refused(sealed({**header, "family": "cvg"}, tensors), tmp_path)
 
@@ -308,7 +309,7 @@ def test_json_that_is_odd(path: Path, tmp_path: Path) -> None:
         f"[{text}]",
         text[:-1],
         f"{text}{text}",
-        text.replace('"format": 1', '"format": 1.0', 1),
+        text.replace(f'"format": {FORMAT}', f'"format": {FORMAT}.0', 1),
         text.replace('"n_binary": ', '"n_binary": -', 1),
         text.replace('"n_binary": ', '"n_binary": 1e400, "n_unary": ', 1),
         text.replace('"scheme": "', '"scheme": "\\ud800', 1),
@@ -332,12 +333,13 @@ def test_safetensors_headers_that_are_odd(tmp_path: Path) -> None:
         '{"__metadata__":null}',
         '{"__metadata__":{"lveg":1}}',
         '{"__metadata__":{"lveg":"\\ud800"}}',
-        f'{{"__metadata__":{{"lveg":"x\\n{{\\"format\\":1,\\"x\\":{deep}}}"}}}}',
-        '{"__metadata__":{"lveg":"x\\n{\\"format\\":1}"},"weight":{"dtype":"BF16","shape":[0],"data_offsets":[0,0]}}',
-        '{"__metadata__":{"lveg":"x\\n{\\"format\\":1}"},"w":{"dtype":"F64","shape":[4611686018427387904,8],'
+        f'{{"__metadata__":{{"lveg":"x\\n{{\\"format\\":FORMAT,\\"x\\":{deep}}}"}}}}',
+        '{"__metadata__":{"lveg":"x\\n{\\"format\\":FORMAT}"},"weight":{"dtype":"BF16","shape":[0],"data_offsets":[0,0]}}',
+        '{"__metadata__":{"lveg":"x\\n{\\"format\\":FORMAT}"},"w":{"dtype":"F64","shape":[4611686018427387904,8],'
         '"data_offsets":[0,0]}}',
     ):
-        refused(struct.pack("<Q", len(text)) + text.encode(), tmp_path)
+        data = text.replace("FORMAT", str(FORMAT)).encode()
+        refused(struct.pack("<Q", len(data)) + data, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["count", "weight"])
@@ -563,8 +565,8 @@ def test_subtypes_that_cannot_be(folder: Path, tmp_path: Path, name: str) -> Non
     for limits in ([0.0, 1e-300, 1e300], [1e308], [0.0, 1.0], [0.0]):
         weight = np.random.default_rng(1).choice(limits, tensors["family.weight"].size)
         data = sealed(header, {**tensors, "family.weight": weight})
-        if name == "split-merge-parser" and max(limits) > 1e200:
-            refused(data, tmp_path)
+        if name == "split-merge-parser" and max(limits) > 1e200:  # its coarser grammars may be too large for numbers
+            refused_or_harmless(data, tmp_path)
         else:
             check_answers(reload(data, tmp_path))
 

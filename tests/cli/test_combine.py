@@ -93,7 +93,7 @@ def test_what_cannot_be_combined(run: Run, models: Path, samples: Samples) -> No
     assert "parser 2 has other rules" in run("combine", "gm", models / "other", "--out", "m").refusal()
     assert "is a tagger" in run("combine", "gm", samples.tagger, "--out", "m").refusal()
     assert "nowhere: cannot be opened" in run("combine", "gm", "nowhere", "--out", "m").refusal()
-    assert "choose another --out" in run("combine", models / "lvg", "gm", "--out", "gm").refusal()
+    assert "choose another file" in run("combine", models / "lvg", "gm", "--out", "gm").refusal()
     assert "there is no directory" in run("combine", "gm", models / "lvg", "--out", "none/m").refusal()
     assert run("combine", "--out", "m").status == 2
     assert not Path("m").exists()

@@ -85,7 +85,7 @@ def test_files_directories_and_gzip_are_one_treebank(run: Run, samples: Samples)
     assert len({Path(name).read_bytes() for name in "abcd"}) == 1
 
 
-def test_a_stray_file_is_skipped_with_a_notice(run, samples: Samples) -> None:
+def test_a_stray_file_is_skipped_with_a_notice(run: Run, samples: Samples) -> None:
     Path("folder").mkdir()
     Path("folder/train.mrg").write_bytes(samples.train_trees.read_bytes())
     Path("folder/README").write_text("About these trees\n")

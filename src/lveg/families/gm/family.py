@@ -108,7 +108,7 @@ class Gm(ForestFamily):
         )
         check_facts(facts, {})
         ptr = arrays["ptr"]
-        if ptr.shape != (grammar.n_rules + 1,) or ptr[0] != 0 or (ptr[1:] < ptr[:-1]).any():
+        if ptr.shape != (grammar.n_rules + 1,) or ptr[0] != 0 or (ptr[1:] <= ptr[:-1]).any():
             raise GrammarError("there are no components for each rule")
         *first, columns = columns_of(grammar, ptr)
         if arrays["mean"].shape[1] != columns:
@@ -137,6 +137,8 @@ class Gm(ForestFamily):
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
+        if not np.isfinite(self.log_z(forest, log_factor)):
+            raise GrammarError("no derivation has any weight: there is none to draw")
         n_edges = 2 * forest.n_nodes
         uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
         chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
