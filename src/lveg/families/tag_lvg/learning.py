@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lveg.families.chain import chain_examples
 from lveg.families.family import Facts
 from lveg.families.tag_lvg.em import TagEm
 from lveg.families.tag_lvg.family import TagLvg, start_lvg
@@ -17,7 +16,7 @@ def learn(data: TagData, options: TagLvgOptions, run: Run) -> tuple[TagLvg, Fact
     """The tagger with the best score of all epochs, or the last one if there is no score."""
     assert options.noise is not None
     first = start_lvg(data.grammar, data.weight, options.subtypes, options.noise, run.seed)
-    examples = chain_examples(data.grammar, data.tagged)
+    examples = first.examples(data.grammar, data.tagged)
     if options.objective == "discriminative":
         return descend(first, examples, options, run), {}
     em = TagEm(first, data.grammar, data.weight, examples, options.smoothing, run)
