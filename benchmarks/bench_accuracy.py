@@ -14,8 +14,9 @@ from common import TREEBANKS, data_dir, print_table, treebank
 
 from lveg.decoding.derivations import DECODERS
 from lveg.evaluation.models import score_parser, score_tagger
-from lveg.grammar.lexicon import LexiconOptions
-from lveg.learning.train import TaggerOptions, read_gold_trees, read_tagged, train_parser, train_tagger
+from lveg.training import train_parser, train_tagger
+from lveg.treebank.conllu import read_tagged
+from lveg.treebank.penn import read_gold_trees
 from lveg.trees import Cleaning
 
 LANGUAGES = ("en", "id", "nl", "gl", "tr")
@@ -35,9 +36,9 @@ def main() -> None:
 
 
 def parse_rows(name: str) -> list[list[object]]:
-    """One row a decoder."""
+    """One row per decoder."""
     begun = time.process_time()
-    parser = train_parser([treebank(name, "train")])
+    parser = train_parser(treebank(name, "train"))
     training = time.process_time() - begun
     gold = read_gold_trees([treebank(name, "dev")], Cleaning(collapse_unaries=False))
     rows: list[list[object]] = []
@@ -52,14 +53,13 @@ def parse_rows(name: str) -> list[list[object]]:
 
 
 def tag_rows(language: str) -> list[list[object]]:
-    """One row a scheme of unknown-word classes."""
+    """One row per scheme of unknown-word classes."""
     folder = data_dir() / "ud-1.4" / language
     gold = read_tagged([str(folder / "dev.conllu.gz")], "upos")
     rows: list[list[object]] = []
     for scheme in ("auto", "english", "single") if language == "en" else ("auto", "single"):
         begun = time.process_time()
-        options = TaggerOptions("hmm", LexiconOptions(scheme, smooth=0))
-        tagger = train_tagger([str(folder / "train.conllu.gz")], options=options)
+        tagger = train_tagger(folder / "train.conllu.gz", model="hmm", unknown=scheme)
         training = time.process_time() - begun
         tagger.tag(["compile"])
         begun = time.process_time()

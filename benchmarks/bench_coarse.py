@@ -4,7 +4,7 @@
 
 Of the exact chart, and of the chart of likely symbols, which finer grammars parse with.
 
-Claims: 7 ms a sentence or less on wsj-sample dev at 1e-5; oracle F1 of at least 99; 300 words within 2 GiB. The chart
+Claims: 7 ms per sentence or less on wsj-sample dev at 1e-5; oracle F1 of at least 99; 300 words within 2 GiB. The chart
 of likely symbols is nowhere slower, on cess-es twice as fast at 3e-5, and loses at most 0.05 of the oracle F1.
 """
 
@@ -22,8 +22,10 @@ from common import TREEBANKS, print_table, treebank
 from lveg.chart.coarse import CoarseParser
 from lveg.decoding.derivations import oracle_tree
 from lveg.evaluation.brackets import score_pairs, summarise
-from lveg.learning.train import read_gold_trees, train_parser
-from lveg.model import P_MIN
+from lveg.families.forest import P_MIN
+from lveg.families.pcfg.family import Pcfg
+from lveg.training import train_parser
+from lveg.treebank.penn import read_gold_trees
 from lveg.trees import Cleaning, Tree
 
 
@@ -38,12 +40,12 @@ def main() -> None:
 
 def measure(name: str) -> None:
     """Print the tables of one treebank."""
-    exact = train_parser([treebank(name, "train")]).coarse
+    exact = train_parser(treebank(name, "train")).coarse
     gold = read_gold_trees([treebank(name, "dev")], Cleaning(collapse_unaries=False))
     command = [sys.executable, __file__, f"memory:{name}"]
     memory = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     print(f"{name}: {len(gold)} dev sentences; a 300-word sentence peaks at {memory} GiB")
-    for p_min in (P_MIN["pcfg"], P_MIN["gm"]):
+    for p_min in (Pcfg.p_min, P_MIN):
         compare(gold, {"exact": exact, "likely": replace(exact, is_exact=False)}, p_min)
 
 
@@ -67,7 +69,7 @@ def compare(gold: list[Tree], parsers: dict[str, CoarseParser], p_min: float) ->
         total = [seconds for group in times[name].values() for seconds in group]
         parsed, oracle = zip(*trees[name], strict=True)
         print(
-            f"{name} at {p_min:g}: mean {1e3 * sum(total) / len(total):.2f} ms CPU a sentence, "
+            f"{name} at {p_min:g}: mean {1e3 * sum(total) / len(total):.2f} ms CPU per sentence, "
             f"{edges[name] / len(parsed):.0f} edges; oracle F1 {summarise(score_pairs(parsed, oracle)).all.f1:.2f}"
         )
     groups = sorted(next(iter(times.values())))
@@ -84,9 +86,9 @@ def compare(gold: list[Tree], parsers: dict[str, CoarseParser], p_min: float) ->
 
 def memory_of_300_words(name: str) -> float:
     """Peak GiB of a process that builds the forest of 300 words of running text."""
-    parser = train_parser([treebank(name, "train")])
+    parser = train_parser(treebank(name, "train"))
     words = [word for tree in read_gold_trees([treebank(name, "dev")], Cleaning()) for word in tree.words()][:300]
-    parses = parser.coarse.parses(words, P_MIN["pcfg"])
+    parses = parser.coarse.parses(words, Pcfg.p_min)
     assert parses.forest is not None
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 

@@ -21,8 +21,9 @@ from typing import Any
 from common import data_dir, print_table
 
 from lveg.grammar.forms import shape
-from lveg.learning.train import read_tagged, train_tagger
 from lveg.model_io import load_model, save_model
+from lveg.training import train_tagger
+from lveg.treebank.conllu import read_tagged
 
 Tagged = list[list[tuple[str, str]]]
 Words = Sequence[Sequence[str]]
@@ -40,7 +41,7 @@ def paths_of(language: str) -> tuple[str, str]:
 def lveg(language: str, file: str) -> TagAll:
     """Ours, by its defaults."""
     train, dev = paths_of(language)
-    save_model(train_tagger([train], [dev]), file)
+    save_model(train_tagger(train, dev), file)
     tagger: Any = load_model(file)
     return lambda sentences: [tagging.tags for tagging in tagger.tag_all(sentences)]
 

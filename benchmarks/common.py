@@ -5,13 +5,8 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
-
-from lveg.learning.descent import Descent
-
-Options = TypeVar("Options", bound=Any)
+from typing import Any
 
 TREEBANKS = ("wsj-sample", "gum", "craft", "cess-es")
 
@@ -40,13 +35,12 @@ def print_table(header: list[str], rows: list[list[object]]) -> None:
     print(flush=True)
 
 
-def changed(options: Options, setting: str) -> Options:
-    """Learning options with what a setting, like "l2=1 spread=0.05", says of them or of their `descent`."""
+def parse_setting(setting: str) -> dict[str, Any]:
+    """The options that a setting, like "l2=1 covariance=diagonal", names; none for "base"."""
     values: dict[str, Any] = {}
-    for key, text in (part.split("=") for part in setting.split()):
+    for key, text in (part.split("=") for part in setting.split() if setting != "base"):
         try:
             values[key] = ast.literal_eval(text)
         except ValueError:
             values[key] = text
-    descent = {field.name: values.pop(field.name) for field in fields(Descent) if field.name in values}
-    return replace(options, **values, descent=replace(options.descent, **descent))
+    return values

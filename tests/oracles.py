@@ -71,7 +71,7 @@ def derivations(toy: Toy, terminals: Sequence[int]) -> list[Derivation]:
         key = symbol, start, end, after_unary
         if key in memo:
             return memo[key]
-        found = []
+        found: list[tuple[float, tuple[Anchored, ...], str]] = []
         if symbol >= toy.n_nonterminals:
             for number, rule in by_kind["lexical"]:
                 if end == start + 1 and rule.lhs == symbol and rule.children[0] == terminals[start]:

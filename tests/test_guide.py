@@ -1,4 +1,4 @@
-"""The commands of the guide do what they say, one after the other, in an empty folder."""
+"""The commands of the guides do what they say, one after the other, in an empty folder."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from pathlib import Path
 import pytest
 from cli.conftest import run_main
 
-GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guide" / "tagger.md"
+GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guide"
 
 
-def test_a_tagger_in_five_minutes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = GUIDE.read_text(encoding="utf-8")
-    commands = re.findall(r"^    (\S.*)$", text[: text.index("```python")] + text[text.rindex("```") :], re.MULTILINE)
-    assert len(commands) > 12
-    told = {}
-    for command in commands:
+def follow(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, str]:
+    """Run the commands of a guide, then its Python; what each command printed."""
+    monkeypatch.chdir(folder)
+    text = (GUIDES / f"{name}.md").read_text(encoding="utf-8")
+    python = re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert python is not None
+    printed = {}
+    for command in re.findall(r"^    (\S.*)$", text.replace(python[0], ""), re.MULTILINE):
         program, *arguments = shlex.split(command)
         if program == "echo":
             words, _, file = arguments
@@ -29,13 +28,26 @@ def test_a_tagger_in_five_minutes(
         assert program == "lveg"
         outcome = run_main(*arguments)
         assert outcome.status == 0, f"{command}\n{outcome.err}"
-        told[command] = outcome.out
-    assert told["lveg tag my.model new.txt"].splitlines()[2].startswith("dog\tNOUN\t")
-    assert (
-        Path("tagged.conllu").read_text().count("|TagProb=") + Path("tagged.conllu").read_text().count("\tTagProb=")
-        > 999
-    )
-    python = re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert python is not None
+        printed[command] = outcome.out
     exec(python[1], {})
+    return printed
+
+
+def test_a_tagger_in_five_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = follow("tagger", monkeypatch, tmp_path)
+    assert len(printed) > 12
+    assert printed["lveg tag my.model new.txt"].splitlines()[2].startswith("dog\tNOUN\t")
+    assert len(re.findall(r"[|\t]TagProb=", Path("tagged.conllu").read_text())) > 999
     assert "'NOUN'" in capsys.readouterr().out
+
+
+def test_a_parser_from_your_treebank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = follow("parser", monkeypatch, tmp_path)
+    assert len(printed) > 12
+    assert printed["lveg parse my.model sentences.txt"].startswith("(TOP (S (NP")
+    assert "labelled F1" in printed["lveg evaluate dev.mrg --model both.model"]
+    assert "telescope" not in capsys.readouterr().out

@@ -426,9 +426,9 @@ def test_a_parser_in_the_dress_of_a_tagger(folder: Path, tmp_path: Path) -> None
 
 def own_arrays(tensors: dict[str, Any], kind: type = np.generic) -> list[str]:
     """The names of the arrays that are the family's, of a kind of numbers."""
-    return [
+    return sorted(
         name for name, array in tensors.items() if name.startswith("family.") and issubclass(array.dtype.type, kind)
-    ]
+    )
 
 
 def refused_or_harmless(data: bytes, folder: Path) -> bool:
@@ -561,7 +561,8 @@ def test_subtypes_that_cannot_be(folder: Path, tmp_path: Path, name: str) -> Non
     for number in (-(2**31), -1, 0, 3, 4097, 2**21, 2**31 - 1):
         subtypes = tensors["family.subtypes"].copy()
         subtypes[len(subtypes) // 2] = number
-        refused(sealed(header, {**tensors, "family.subtypes": subtypes}), tmp_path)
+        if not np.array_equal(subtypes, tensors["family.subtypes"]):
+            refused(sealed(header, {**tensors, "family.subtypes": subtypes}), tmp_path)
     for limits in ([0.0, 1e-300, 1e300], [1e308], [0.0, 1.0], [0.0]):
         weight = np.random.default_rng(1).choice(limits, tensors["family.weight"].size)
         data = sealed(header, {**tensors, "family.weight": weight})

@@ -17,7 +17,7 @@ from lveg.decoding.derivations import decode, tree_of
 from lveg.decoding.marginals import Span, constituents
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
-from lveg.families.chain import ChainFamily, Chains
+from lveg.families.chain import Chains, split, word_tags
 from lveg.families.forest import Judge
 from lveg.families.product.family import Product
 from lveg.families.registry import treebank_kind
@@ -384,40 +384,40 @@ class Tagger:
     ) -> Iterator[Tagging]:
         """The tags by a family; falls back to the treebank's own where log Z is not finite."""
         labels = self.grammar.tags
-        family, packed = chains.over(self.grammar, sentences)
-        best = decode_tags(family, packed, decoder, count)
-        numbers, confidence = best.packed.tolist(), best.confidence.tolist()
+        lattices = chains.lattices(self.grammar, sentences)
+        best = decode_tags(lattices, decoder, count)
+        tags, confidence = best.tag.tolist(), best.confidence.tolist()
         scores, log_probs = best.score.tolist(), best.log_prob.tolist()
-        shares = self._shares(family, packed, best.found.share) if posteriors else iter(())
-        at, word = 0, 0
+        shares = self._shares(lattices.packed, best.found.share) if posteriors else iter(())
+        first = 0
         for words, log_z, score, log_prob in zip(sentences, best.found.log_z.tolist(), scores, log_probs, strict=True):
-            n = len(words)
-            sequences = []
-            for rank in range(count):
-                if score[rank] > -math.inf:
-                    tags = [labels[tag] for tag in numbers[at + 1 + n : at + 1 + 2 * n]]
-                    sequences.append(TagSequence(tags, confidence[word : word + n], score[rank], log_prob[rank]))
-                at, word = at + 1 + 2 * n, word + n
+            last = first + len(words)
+            sequences = [
+                TagSequence(
+                    [labels[tag] for tag in tags[rank][first:last]], confidence[rank][first:last], score[rank],
+                    log_prob[rank],
+                )
+                for rank in range(count)
+                if score[rank] > -math.inf
+            ]  # fmt: skip
+            first = last
             share = next(shares, [])
             if chains is not self.treebank and not (math.isfinite(log_z) and sequences):
                 for tagging in self._tag_all(self.treebank, [words], decoder, count, posteriors):
                     yield replace(tagging, fallback=self.treebank.name)
             else:
-                yield Tagging(list(words), sequences, log_z if family.is_probability else None, share)
+                yield Tagging(list(words), sequences, log_z if chains.is_probability else None, share)
 
-    def _shares(self, family: ChainFamily, packed: Ints, share: Floats) -> Iterator[list[dict[str, float]]]:
+    def _shares(self, packed: Ints, share: Floats) -> Iterator[list[dict[str, float]]]:
         """For each of packed sentences the posteriors of the tags of its words."""
-        labels, ptr, tags = self.grammar.tags, family.table.ptr, family.table.tag
-        at, entry = 0, 0
-        while at < len(packed):
+        labels, entry = self.grammar.tags, 0
+        for sentence in split(packed):
             found = []
-            for terminal in packed[at + 1 : at + 1 + packed[at]].tolist():
-                own = tags[ptr[terminal] : ptr[terminal + 1]]
-                part = share[entry : entry + len(own)]
-                found.append({labels[own[k]]: float(part[k]) for k in np.argsort(-part, kind="stable")})
-                entry += len(own)
+            for tags in word_tags(sentence):
+                part = share[entry : entry + len(tags)]
+                found.append({labels[tags[k]]: float(part[k]) for k in np.argsort(-part, kind="stable")})
+                entry += len(tags)
             yield found
-            at += 1 + 2 * int(packed[at])
 
 
 Model = Parser | Tagger

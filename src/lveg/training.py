@@ -19,8 +19,9 @@ from lveg.families.registry import Kind, default_kind, find_trainable, treebank_
 from lveg.grammar.binarise import learn_heads
 from lveg.grammar.estimate import hmm_weights, pcfg_weights
 from lveg.grammar.grammar import Grammar, fingerprint, tag_grammar, tree_grammar
+from lveg.grammar.lexicon import Tagged
 from lveg.learning.checkpoint import Checkpoint
-from lveg.learning.data import TagData, Tagged, TreeData
+from lveg.learning.data import TagData, TreeData
 from lveg.learning.run import Run
 from lveg.model import Parser, Tagger
 from lveg.options import Options

@@ -11,6 +11,7 @@ import pytest
 from oracles import (
     LONG,
     Case,
+    Derivation,
     Rule,
     Toy,
     anchored_of,
@@ -30,7 +31,7 @@ from oracles import (
 
 from lveg.chart.coarse import CoarseParser
 from lveg.errors import GrammarError
-from lveg.families.pcfg import Pcfg
+from lveg.families.pcfg.family import Pcfg
 from lveg.forest.builders import Constraints, intersect
 from lveg.forest.forest import anchored_rules
 
@@ -119,7 +120,7 @@ def test_no_derivation_is_minus_infinity_and_no_nodes() -> None:
         assert Pcfg(weight).log_z(forest) == -math.inf
 
 
-def _spans(case: Case, derivation: object) -> set[tuple[int, int]]:
+def _spans(case: Case, derivation: Derivation) -> set[tuple[int, int]]:
     return {(start, end) for _, start, end in brackets(case.toy, derivation)}
 
 
@@ -137,7 +138,7 @@ def _random_constraints(case: Case, dice: random.Random) -> Constraints:
     )
 
 
-def _allowed(case: Case, constraints: Constraints) -> list[tuple[tuple[int, int, int, int], ...]]:
+def _allowed(case: Case, constraints: Constraints) -> list[Derivation]:
     found = []
     for one in case.found:
         spans = _spans(case, one)

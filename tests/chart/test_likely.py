@@ -88,7 +88,8 @@ def finite_toy(dice: random.Random) -> Toy:
             child = dice.randint(lhs + 1, size - 1)
             stay = 1 - unary_share[child] if child < n else 1.0
             unary.append(Rule("unary", lhs, (child,), (), unary_share[lhs] / stay))
-    symbols = [("phrase", "ABCD"[a], ()) for a in range(n)] + [("tag", "tuv"[t], ()) for t in range(size - n)]
+    symbols: list[tuple[str, str, tuple[str, ...]]] = [("phrase", "ABCD"[a], ()) for a in range(n)]
+    symbols += [("tag", "tuv"[t], ()) for t in range(size - n)]
     roots = [Rule("root", -1, (0,), (), 0.7), Rule("root", -1, (1,), (), 0.3)]
     lexical = [Rule("lexical", tag, (0,), (), 1.0) for tag in range(n, size)]
     return Toy(symbols, n, ["a"], binary + unary + roots + lexical)
@@ -197,7 +198,7 @@ def likely_total(toy: Toy, terminals: list[int], ahead: Ahead, least: float) -> 
             if top[a] * before[start, a] * after[end, a] < least * whole:
                 top[a] = 0.0
         full[start, end] = top
-    return sum(rule.weight * full[0, n][rule.children[0]] for rule in toy.rules if rule.kind == "root")
+    return math.fsum(rule.weight * full[0, n][rule.children[0]] for rule in toy.rules if rule.kind == "root")
 
 
 @pytest.mark.parametrize("share", [30.0, 1000.0])

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from oracles import (
+    Anchored,
     Case,
     anchored_of,
     bracket_posteriors,
@@ -21,15 +22,11 @@ from oracles import (
 )
 
 from lveg.chart.coarse import CoarseParser
-from lveg.decoding.derivations import (
-    best_derivations,
-    decode,
-    derivation_of,
-    mbr_scores,
-    tree_of,
-)
+from lveg.decoding.derivations import decode, derivation_of, mbr_scores, tree_of
 from lveg.errors import UsageError
-from lveg.families.pcfg import Pcfg, Posterior, draw_edges
+from lveg.families.forest import Posterior
+from lveg.families.pcfg.family import Pcfg
+from lveg.forest.best import best_derivations
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Grammar
 
@@ -115,7 +112,7 @@ def _repeats(case: Case) -> bool:
     return any(len(set(found)) < len(found) for found in (brackets(case.toy, one) for one in case.found))
 
 
-def _recall_scores(case: Case, penalty: float) -> dict[tuple, float]:
+def _recall_scores(case: Case, penalty: float) -> dict[tuple[Anchored, ...], float]:
     """Expected correct constituents and tags of every derivation, less the penalty for each constituent."""
     share, tag_share = bracket_posteriors(case.toy, case.found), tag_shares(case.toy, case.found)
     return {
@@ -146,7 +143,7 @@ def test_a_repeated_label_is_correct_once() -> None:
         _check_recall(case, 0.0)
 
 
-def _expected_f1(case: Case) -> dict[tuple, float]:
+def _expected_f1(case: Case) -> dict[tuple[Anchored, ...], float]:
     share = bracket_posteriors(case.toy, case.found)
     expected = sum(share.values())
     ratio = {}
@@ -174,8 +171,9 @@ def test_unknown_decoder_is_an_error() -> None:
 def test_sample_frequencies_are_the_posterior() -> None:
     draws = 20_000
     for case in random_cases(6, seed=30, least=5, most=60):
-        grammar, forest, posterior = analysed(case)
-        drawn = Counter(tuple(edges.tolist()) for edges in draw_edges(forest, posterior.edge, draws, seed=1))
+        grammar, forest, _ = analysed(case)
+        model = Pcfg(subject(case.toy)[1])
+        drawn = Counter(tuple(edges.tolist()) for edges in model.samples(forest, draws, seed=1))
         by_rules = Counter({anchored_of(forest, edges): count for edges, count in drawn.items()})
         z = total(case.found)
         assert set(by_rules) <= {one.rules for one in case.found}
@@ -183,12 +181,10 @@ def test_sample_frequencies_are_the_posterior() -> None:
             share = one.weight / z
             deviation = abs(by_rules[one.rules] - draws * share)
             assert deviation <= 5 * math.sqrt(draws * share * (1 - share)) + 1
-        again = draw_edges(forest, posterior.edge, 50, seed=1)
-        other = draw_edges(forest, posterior.edge, 50, seed=2)
-        first = draw_edges(forest, posterior.edge, 50, seed=1)
-        assert [edges.tolist() for edges in again] == [edges.tolist() for edges in first]
-        assert [edges.tolist() for edges in again] != [edges.tolist() for edges in other]
-        edges = again[0]
+        first, again, other = ([edges.tolist() for edges in model.samples(forest, 50, seed=seed)] for seed in (1, 1, 2))
+        assert first == again
+        assert first != other
+        edges = np.array(first[0], np.int32)
         assert str(tree_of(grammar, forest, edges, case.words)) in {one.tree for one in case.found}
 
 

@@ -9,7 +9,7 @@ from oracles import bracket_posteriors, random_cases, subject, tag_shares
 
 from lveg.chart.coarse import CoarseParser
 from lveg.decoding.marginals import constituents, tag_posteriors
-from lveg.families.pcfg import Pcfg
+from lveg.families.pcfg.family import Pcfg
 
 
 def test_constituents_equal_enumeration() -> None:

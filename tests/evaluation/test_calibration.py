@@ -6,7 +6,7 @@ import pytest
 
 from lveg.annotate import ParseSettings, parse_all
 from lveg.evaluation.calibration import calibrate, constituent_calibration, tree_calibration
-from lveg.learning.train import train_parser
+from lveg.training import train_parser
 from lveg.treebank.penn import read_trees
 from lveg.treebank.synthetic import ENGLISH
 from lveg.treebank.text import Input
@@ -28,7 +28,7 @@ def test_by_hand() -> None:
 
 def test_trees_drawn_from_the_model_are_calibrated() -> None:
     """Where the truth is drawn from P(tree | sentence), the probabilities are right by definition."""
-    parser = train_parser([str(DATA / "demo-train.mrg")])
+    parser = train_parser(DATA / "demo-train.mrg")
     trees = [tree for tree in read_trees(DATA / "demo-dev.mrg") if len(tree.words()) <= 14][:150]
     drawn = [tree for number, tree in enumerate(trees) for tree in parser.sample(tree.words(), 1, seed=number)]
     sentences = (Input(tree.words()) for tree in drawn)

@@ -8,21 +8,22 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from oracles import edge_lists, random_cases, subject
+from oracles import central_difference, edge_lists, random_cases, subject
 
 from lveg.chart.coarse import CoarseParser
-from lveg.families.estimate import pcfg_weights
-from lveg.families.lvg import Lvg, from_counts, from_pcfg, pack, shape_of
-from lveg.families.pcfg import Pcfg
+from lveg.families.forest import Ask, pack
+from lveg.families.lvg.family import Lvg, from_counts, from_pcfg, shape_of
+from lveg.families.pcfg.family import Pcfg
 from lveg.forest.forest import Forest
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import Grammar, tree_grammar
+from lveg.grammar.estimate import pcfg_weights
+from lveg.grammar.grammar import Floats, Grammar, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
 from lveg.kernels.assemble import STAY
 from lveg.treebank.penn import parse_tree
 
 
-def small_forests(count: int, seed: int = 5) -> list[tuple[Grammar, np.ndarray, Forest]]:
+def small_forests(count: int, seed: int = 5) -> list[tuple[Grammar, Floats, Forest]]:
     """Grammars, weights and full forests of short sentences that have a derivation."""
     found = []
     for case in random_cases(count, seed, most=30, max_words=4):
@@ -100,7 +101,7 @@ def test_sums_and_posteriors_equal_enumeration() -> None:
         np.testing.assert_allclose(posterior.edge, edge, atol=1e-12)
         np.testing.assert_allclose(posterior.node, node, atol=1e-12)
         told = np.zeros_like(usage)
-        model.add_uses(pack(forest), [1.0], np.zeros(model.shape.size), told)
+        model.add_uses(pack(forest), Ask([1.0], np.zeros(model.shape.size)), usage=told)
         np.testing.assert_allclose(told, usage, atol=1e-12)
     assert seen > 20
 
@@ -108,27 +109,26 @@ def test_sums_and_posteriors_equal_enumeration() -> None:
 def test_gradients_equal_central_differences() -> None:
     for number, (grammar, _, forest) in enumerate(small_forests(15)):
         model = random_model(grammar, number)
-        slope = np.zeros(model.shape.size)
-        if model.add_uses(pack(forest), [1.0], slope)[0] == -np.inf:
-            continue
-        for at in np.random.default_rng(number).integers(0, model.shape.size, 40):
-            values = []
-            for step in (1e-6, -1e-6):
-                weight = np.where(model.weight > 0, model.weight, 1e-3)
-                weight[at] += step
-                values.append(Lvg(model.shape, weight).log_z(forest))
-            filled = Lvg(model.shape, np.where(model.weight > 0, model.weight, 1e-3))
-            slope = np.zeros(model.shape.size)
-            filled.add_uses(pack(forest), [1.0], slope)
-            assert slope[at] == pytest.approx((values[0] - values[1]) / 2e-6, rel=1e-6, abs=1e-8)
+        check_gradients(Lvg(model.shape, np.where(model.weight > 0, model.weight, 1e-3)), forest, number)
+
+
+def check_gradients(model: Lvg, forest: Forest, seed: int) -> None:
+    """In weights, and in log weights."""
+    slope, log_slope = np.zeros(model.shape.size), np.zeros(model.shape.size)
+    assert model.add_uses(pack(forest), Ask([1.0], slope)) == model.run(pack(forest), None, Ask([1.0], log_slope))
+    for at in np.random.default_rng(seed).integers(0, model.shape.size, 40).tolist():
+        expected = central_difference(lambda weight: Lvg(model.shape, weight).log_z(forest), model.weight, at, 1e-6)
+        assert slope[at] == pytest.approx(expected, rel=1e-6, abs=1e-8)
+        expected = central_difference(lambda value: model.with_value(value).log_z(forest), model.value, at)
+        assert log_slope[at] == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 def test_several_forests_in_one_call_with_signs() -> None:
     (grammar, _, forest) = small_forests(1)[0]
     model = random_model(grammar, 2)
     both, one = np.zeros(model.shape.size), np.zeros(model.shape.size)
-    log_z = model.add_uses(np.concatenate([pack(forest)] * 3), [1.0, -1.0, 1.0], both)
-    model.add_uses(pack(forest), [1.0], one)
+    log_z = model.add_uses(np.concatenate([pack(forest)] * 3), Ask([1.0, -1.0, 1.0], both))
+    model.add_uses(pack(forest), Ask([1.0], one))
     assert (log_z == model.log_z(forest)).all()
     np.testing.assert_allclose(both, one, atol=1e-12)
 

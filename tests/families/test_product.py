@@ -11,9 +11,11 @@ from oracles import edge_lists
 from test_lvg import random_model, small_forests
 
 from lveg.decoding.derivations import decode
-from lveg.families.gm import start
-from lveg.families.pcfg import Pcfg
-from lveg.families.product import Product
+from lveg.errors import GrammarError
+from lveg.families.gm.family import start
+from lveg.families.pcfg.family import Pcfg
+from lveg.families.product.family import Product
+from lveg.forest.forest import anchored_rules, build_forest
 from lveg.kernels.assemble import STAY
 
 
@@ -25,20 +27,21 @@ def test_max_rule_has_the_product_of_rule_posteriors_and_the_rest_their_mean() -
         posterior = product.posterior(forest)
         np.testing.assert_allclose(posterior.edge, np.mean([one.edge for one in found], axis=0), atol=1e-14)
         np.testing.assert_allclose(posterior.node, np.mean([one.node for one in found], axis=0), atol=1e-14)
-        best, best_score = (), -math.inf
-        for edges in edge_lists(forest):
-            score = 0.0
-            for edge in edges:
-                if forest.edge_rule[edge] != STAY:
-                    score += sum(math.log(max(one.edge[edge], 1e-5)) for one in found)
-            if score > best_score:
-                best, best_score = edges, score
-        ((score, edges),) = decode(grammar, forest, posterior)
-        assert score == pytest.approx(best_score, abs=1e-9)
-        assert best
-        probability = np.mean([math.exp(m.log_derivation(grammar, forest, edges) - m.log_z(forest)) for m in members
-                               if np.isfinite(m.log_z(forest))])  # fmt: skip
-        assert product.log_prob(grammar, forest, edges, posterior) == pytest.approx(math.log(probability), abs=1e-9)
+        best = max(
+            sum(
+                math.log(max(one.edge[edge], 1e-5)) for edge in edges if forest.edge_rule[edge] != STAY for one in found
+            )
+            for edges in edge_lists(forest)
+        )
+        ((score, chosen),) = decode(grammar, forest, posterior)
+        assert score == pytest.approx(best, abs=1e-9)
+        shares = [
+            math.exp(member.log_derivation(grammar, forest, chosen) - member.log_z(forest))
+            for member in members
+            if np.isfinite(member.log_z(forest))
+        ]
+        (log_prob,) = product.log_probs(grammar, forest, [chosen], posterior)
+        assert log_prob == pytest.approx(math.log(np.mean(shares)), abs=1e-9)
 
 
 def test_a_model_twice_is_the_model() -> None:
@@ -51,11 +54,29 @@ def test_a_model_twice_is_the_model() -> None:
         assert np.array_equal(edges, same)
 
 
+def test_a_member_without_any_derivation_says_nothing() -> None:
+    for grammar, weight, forest in small_forests(8):
+        model, silent = Pcfg(weight), Pcfg(0.0 * weight)
+        product = Product((silent, model))
+        np.testing.assert_allclose(product.posterior(forest).edge, model.posterior(forest).edge, atol=1e-14)
+        for edges in edge_lists(forest):
+            rules = anchored_rules(forest, np.array(edges, np.int32))
+            part = build_forest(grammar, forest.words, rules, may_stay=False)
+            assert product.log_prob(part, forest) == pytest.approx(model.log_prob(part, forest), abs=1e-12)
+        drawn = [[edges.tolist() for edges in one.samples(forest, 20, seed=1)] for one in (product, model)]
+        assert drawn[0] == drawn[1]
+        nothing = Product((silent, silent))
+        assert nothing.posterior(forest).log_z == nothing.log_prob(forest, forest) == -np.inf
+        with pytest.raises(GrammarError, match="no derivation has any weight"):
+            nothing.samples(forest, 1)
+
+
 def test_samples_are_of_the_mean() -> None:
     grammar, weight, forest = max(small_forests(10), key=lambda item: item[2].n_edges)
     product = Product((Pcfg(weight), Pcfg(weight**3)))
     drawn = Counter(tuple(edges.tolist()) for edges in product.samples(forest, 4000, seed=3))
     posterior = product.posterior(forest)
     for edges in edge_lists(forest):
-        share = math.exp(product.log_prob(grammar, forest, np.array(edges, np.int32), posterior))
+        (log_prob,) = product.log_probs(grammar, forest, [np.array(edges, np.int32)], posterior)
+        share = math.exp(log_prob)
         assert drawn[edges] / 4000 == pytest.approx(share, abs=5 * math.sqrt(share * (1 - share) / 4000) + 1e-9)

@@ -15,11 +15,11 @@ from strategies import trees
 from lveg.chart.coarse import CoarseParser
 from lveg.decoding.derivations import tree_of
 from lveg.errors import GrammarError
-from lveg.families.estimate import pcfg_weights
-from lveg.families.pcfg import Pcfg
+from lveg.families.pcfg.family import Pcfg
 from lveg.forest.builders import Constraints, intersect, tree_forest, trees_forest, union
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.binarise import Binarisation
+from lveg.grammar.estimate import pcfg_weights
 from lveg.grammar.grammar import Grammar, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
 from lveg.trees import Tree, with_root
@@ -132,7 +132,7 @@ def test_trees_forest_contains_each_tree() -> None:
     for scheme in (Binarisation(), Binarisation("left", 1, 2)):
         grammar = tree_grammar(several, scheme, LexiconOptions())
         forest = trees_forest(grammar, several, scheme)
-        found = all_trees(grammar, forest, [leaf.word for leaf in leaves])
+        found = all_trees(grammar, forest, several[0].words())
         assert set(found) >= set(several)
         assert len(found) == len(edge_lists(forest))
         # Shared parts are packed, and a tree given twice changes nothing.

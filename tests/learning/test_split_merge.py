@@ -9,24 +9,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracles import central_difference
 
 from lveg.errors import UsageError
-from lveg.families.lvg import Lvg, from_pcfg
-from lveg.families.split_lvg import SplitLvg
-from lveg.grammar.lexicon import LexiconOptions
+from lveg.families.forest import pack
+from lveg.families.lvg import learning as lvg_learning
+from lveg.families.lvg.em import TreeEm, tree_em
+from lveg.families.lvg.family import Lvg, from_pcfg
+from lveg.families.lvg.options import LvgOptions, SmoothingOptions
+from lveg.families.pcfg.family import Pcfg
+from lveg.families.split_merge.family import SplitMerge
+from lveg.families.split_merge.learning import State, learn, least_useful, merge, split
+from lveg.families.split_merge.options import SplitMergeOptions
 from lveg.learning.checkpoint import Checkpoint
-from lveg.learning.descent import Descent
-from lveg.learning.lvg import LvgObjective, LvgOptions, learn_lvg, start_lvg
-from lveg.learning.split_merge import SplitMerge, SplitMergeOptions, State, least_useful, merge, split
-from lveg.learning.train import ParserOptions, train_parser
-from lveg.learning.tree_em import Smoothing, TreeEm, tree_em
+from lveg.learning.data import TreeData
+from lveg.learning.run import Run
 from lveg.model import Parser
 from lveg.model_io import load_model, save_model
-from lveg.treebank.synthetic import ENGLISH
+from lveg.training import Setting, train_parser
 from lveg.trees import Tree
 
-DATA = ENGLISH.parent
-SHORT = SplitMergeOptions(cycles=2, iterations=(4, 2, 2))
+SHORT: dict[str, Any] = {"cycles": 2, "split_iterations": 4, "merge_iterations": 2, "smooth_iterations": 2}
+UNSMOOTHED = SmoothingOptions(smooth_rules=0.0, smooth_words=0.0, class_tokens=0.0)
 
 
 class StopError(Exception):
@@ -34,14 +38,26 @@ class StopError(Exception):
 
 
 @pytest.fixture(scope="module")
-def plain(files: tuple[str, str]) -> Parser:
+def plain(trees: list[Tree]) -> Parser:
     """The treebank grammar, with words as they are counted."""
-    return train_parser([files[0]], options=ParserOptions(lexicon=LexiconOptions(smooth=0)))
+    return train_parser(trees, smooth=0)
 
 
 @pytest.fixture(scope="module")
-def em(plain: Parser, trees: list[Tree]) -> TreeEm:
-    return tree_em(plain.grammar, plain.binarisation, trees[:100])
+def baseline(trees: list[Tree], dev: list[Tree]) -> float:
+    """The F1 of the treebank grammar."""
+    f1: float = train_parser(trees, dev).info["dev"]["f1"]
+    return f1
+
+
+@pytest.fixture(scope="module")
+def data(plain: Parser, trees: list[Tree]) -> TreeData:
+    return TreeData(plain.coarse, plain.binarisation, trees)
+
+
+@pytest.fixture(scope="module")
+def em(data: TreeData) -> TreeEm:
+    return tree_em(data, Run())
 
 
 def first_state(parser: Parser) -> State:
@@ -55,14 +71,14 @@ def likelihood(em: TreeEm, model: Lvg) -> float:
 
 def test_the_likelihood_is_that_of_the_trees(plain: Parser, em: TreeEm, trees: list[Tree]) -> None:
     expected = math.fsum(
-        plain.family.log_derivation(plain.grammar, forest, np.arange(forest.n_edges)[::-1])
-        for forest in (plain.coarse.training_forest(tree, plain.binarisation, 0.1)[1] for tree in trees[:100])
+        Pcfg(plain.weight).log_derivation(plain.grammar, forest, np.arange(forest.n_edges, dtype=np.int32)[::-1])
+        for forest in (plain.coarse.training_forest(tree, plain.binarisation, 0.1)[1] for tree in trees)
     )
     assert likelihood(em, first_state(plain).model) == pytest.approx(expected, rel=1e-12)
 
 
 def test_em_never_lowers_the_likelihood(plain: Parser, em: TreeEm) -> None:
-    """With its prior: a tenth of a token for every symbol that it takes no unary step, parted among subtypes."""
+    """With its prior: a tenth of a token for every symbol that it takes no unary step, shared among subtypes."""
 
     def with_prior(model: Lvg, value: float) -> float:
         stay, shape = model._stays()[:-1], model.shape
@@ -78,7 +94,7 @@ def test_em_never_lowers_the_likelihood(plain: Parser, em: TreeEm) -> None:
         for _ in range(15):
             uses = em.expect(model)
             values.append(with_prior(model, uses.log_likelihood))
-            model = em.maximise(model.shape, uses, Smoothing())
+            model = em.maximise(model.shape, uses, UNSMOOTHED)
             assert model.is_probability
         assert all(b >= a - 1e-7 for a, b in pairwise(values))
         assert values[-1] > values[0] + 10
@@ -87,13 +103,13 @@ def test_em_never_lowers_the_likelihood(plain: Parser, em: TreeEm) -> None:
 
 def test_one_subtype_is_at_its_best_at_once(plain: Parser, em: TreeEm) -> None:
     model = first_state(plain).model
-    again = em.maximise(model.shape, em.expect(model), Smoothing(0.01, 0.1, 0.5))
+    again = em.maximise(model.shape, em.expect(model), SmoothingOptions(0.01, 0.1, 0.5))
     np.testing.assert_allclose(again.weight, plain.weight, rtol=1e-9)
 
 
 def test_split_without_noise_and_merge_restore_the_grammar(plain: Parser, em: TreeEm) -> None:
     state = split(first_state(plain), 0.3, 1)
-    state = State(em.maximise(state.model.shape, em.expect(state.model), Smoothing()), state.groups)
+    state = State(em.maximise(state.model.shape, em.expect(state.model), UNSMOOTHED), state.groups)
     before = likelihood(em, state.model)
     twice = split(state, 0.0, 2)
     assert likelihood(em, twice.model) == pytest.approx(before, rel=1e-12)
@@ -114,10 +130,10 @@ def test_noise_keeps_probabilities(plain: Parser) -> None:
 
 
 def test_the_loss_of_one_merge_is_about_what_is_lost(plain: Parser, em: TreeEm) -> None:
-    """For a subtype that occurs once a tree at most, the approximation of Petrov et al. is exact."""
+    """For a subtype that occurs at most once in a tree, the approximation of Petrov et al. is exact."""
     state = split(first_state(plain), 0.5, 4)
     for _ in range(6):
-        state = State(em.maximise(state.model.shape, em.expect(state.model), Smoothing()), state.groups)
+        state = State(em.maximise(state.model.shape, em.expect(state.model), UNSMOOTHED), state.groups)
     uses = em.expect(state.model)
     loss, shape = em.losses(state.model, uses.subtypes), state.model.shape
     per_tree = np.zeros(len(shape.subtypes))
@@ -148,118 +164,118 @@ def test_least_useful_pairs_are_merged(plain: Parser) -> None:
     assert max(loss[::2][merged]) < min(loss[::2][np.logical_not(merged)])
 
 
-def test_threads_change_no_bit(plain: Parser, trees: list[Tree]) -> None:
-    results = []
-    for threads in (1, 3):
-        em = tree_em(plain.grammar, plain.binarisation, trees[:100], threads)
-        results.append(SplitMerge(em, SHORT).learn(plain.weight)[0])
-    assert np.array_equal(results[0].finest.weight, results[1].finest.weight)
-    assert np.array_equal(results[0].groups, results[1].groups)
+def test_threads_change_no_bit(data: TreeData) -> None:
+    one, other = (learn(data, SplitMergeOptions(**SHORT), Run(threads=threads))[0] for threads in (1, 3))
+    assert np.array_equal(one.finest.weight, other.finest.weight)
+    assert np.array_equal(one.groups, other.groups)
 
 
-def test_subtypes_are_as_many_as_merging_leaves(plain: Parser, em: TreeEm) -> None:
-    learned, history = SplitMerge(em, SHORT).learn(plain.weight)
-    n_symbols = len(plain.grammar.symbols)
-    assert [item["subtypes"] for item in history] == [2 * n_symbols - n_symbols // 2, learned.finest.shape.n_subtypes]
-    assert learned.groups.shape == (1, learned.finest.shape.n_subtypes)
+def test_subtypes_are_as_many_as_merging_leaves(plain: Parser, data: TreeData) -> None:
+    learned, facts = learn(data, SplitMergeOptions(**SHORT), Run())
+    n_symbols, n_subtypes = len(plain.grammar.symbols), learned.finest.shape.n_subtypes
+    assert [item["subtypes"] for item in facts["cycles"]] == [2 * n_symbols - n_symbols // 2, n_subtypes]
+    assert learned.groups.shape == (1, n_subtypes)
     assert len(set(learned.finest.shape.subtypes.tolist())) > 2
     for group in learned.groups:
         assert learned.finest.project(group, learned.usage).is_probability
 
 
-def test_an_interrupted_run_goes_on_to_the_same_grammar(plain: Parser, em: TreeEm, tmp_path: Path) -> None:
-    whole, history = SplitMerge(em, SHORT, 3).learn(plain.weight)
+def test_an_interrupted_run_goes_on_to_the_same_grammar(trees: list[Tree], tmp_path: Path) -> None:
     path = str(tmp_path / "run.checkpoint")
-    for stop in (2, 3, 5):  # phases that are done before the interruption
+
+    def run(checkpoint: Checkpoint | None, stop: int = 99, **changed: Any) -> Parser:
+        """stop: the phases that are done before an interruption."""
         seen: list[str] = []
 
-        def report(event: str, facts: dict[str, Any], seen: list[str] = seen, stop: int = stop) -> None:
+        def report(event: str, facts: dict[str, Any]) -> None:
             if event == "progress" and facts["done"] == 1:
                 seen.append(facts["what"])
                 if len(seen) > stop:
                     raise StopError
 
+        setting = Setting(report=report, checkpoint=checkpoint)
+        return train_parser(trees, (), "split-merge", setting, **SHORT | {"seed": 3} | changed)
+
+    whole = run(None)
+    for stop in (2, 3, 5):
         with pytest.raises(StopError):
-            SplitMerge(em, SHORT, 3, report).learn(plain.weight, checkpoint=Checkpoint(path))
-        again, told = SplitMerge(em, SHORT, 3).learn(plain.weight, checkpoint=Checkpoint(path, resume=True))
-        assert np.array_equal(again.finest.weight, whole.finest.weight)
-        assert [item["log_likelihood"] for item in told] == [item["log_likelihood"] for item in history]
-    with pytest.raises(UsageError, match="other data or options"):
-        SplitMerge(em, SHORT, 4).learn(plain.weight, checkpoint=Checkpoint(path, resume=True))
+            run(Checkpoint(path), stop)
+        again = run(Checkpoint(path, resume=True))
+        assert again.info == whole.info
+        for name, array in whole.family.arrays().items():
+            assert np.array_equal(again.family.arrays()[name], array)
+    for changed in ({"seed": 4}, {"noise": 0.2}, {"horizontal": 1}):
+        with pytest.raises(UsageError, match="other data or options"):
+            run(Checkpoint(path, resume=True), **changed)
 
 
-def test_the_best_cycle_is_kept(plain: Parser, em: TreeEm) -> None:
+def test_the_best_cycle_is_kept(data: TreeData) -> None:
     scores = iter((80.0, 70.0))
 
-    def score(_: SplitLvg) -> dict[str, Any]:
-        return dict.fromkeys(("precision", "recall", "f1", "exact_match", "tag_accuracy"), next(scores))
+    def score(_: SplitMerge) -> tuple[float, dict[str, Any]]:
+        f1 = next(scores)
+        return f1, {"dev_f1": f1}
 
-    learned, history = SplitMerge(em, SHORT).learn(plain.weight, score)
-    assert [item["dev_f1"] for item in history] == [80.0, 70.0]
-    assert learned.finest.shape.n_subtypes == history[0]["subtypes"]
+    learned, facts = learn(data, SplitMergeOptions(**SHORT), Run(score=score))
+    assert [item["dev_f1"] for item in facts["cycles"]] == [80.0, 70.0]
+    assert learned.finest.shape.n_subtypes == facts["cycles"][0]["subtypes"]
 
 
-def test_a_parser_is_trained_saved_and_better(files: tuple[str, str], tmp_path: Path) -> None:
-    baseline = train_parser([files[0]], [files[1]])
-    options = ParserOptions("split-merge", split_merge=SplitMergeOptions(cycles=2))
-    parser = train_parser([files[0]], [files[1]], options)
-    assert parser.info["dev"]["f1"] > baseline.info["dev"]["f1"] + 2
+def test_a_parser_is_trained_saved_and_better(
+    trees: list[Tree], dev: list[Tree], baseline: float, tmp_path: Path
+) -> None:
+    parser = train_parser(trees, dev, "split-merge", cycles=2)
+    assert parser.info["dev"]["f1"] > baseline + 2
     assert [item["cycle"] for item in parser.info["cycles"]] == [1, 2]
     save_model(parser, str(tmp_path / "model"))
     loaded = load_model(str(tmp_path / "model"))
     assert isinstance(loaded, Parser)
-    assert loaded.family_name == "split-merge"
+    assert isinstance(loaded.family, SplitMerge)
     words = ["The", "dog", "saw", "a", "cat", "with", "a", "telescope", "."]
     assert loaded.parse(words, count=3, marginals=True) == parser.parse(words, count=3, marginals=True)
     assert loaded.sample(words, 3) == parser.sample(words, 3)
     assert np.isfinite(parser.log_prob(parser.parse(words).tree))
 
 
-@pytest.mark.parametrize("objective", ["generative", "discriminative"])
-def test_a_fixed_number_of_subtypes(files: tuple[str, str], objective: str, tmp_path: Path) -> None:
-    baseline = train_parser([files[0]], [files[1]])
-    descent = Descent(epochs=25 if objective == "generative" else 6, batch=16, learning_rate=0.05)
-    options = ParserOptions("lvg", lvg=LvgOptions(3, objective, descent=descent))
-    parser = train_parser([files[0]], [files[1]], options)
-    assert parser.info["dev"]["f1"] > baseline.info["dev"]["f1"] + 1
+@pytest.mark.parametrize(("objective", "epochs"), [("generative", 25), ("discriminative", 6)])
+def test_a_fixed_number_of_subtypes(
+    trees: list[Tree], dev: list[Tree], baseline: float, objective: str, epochs: int, tmp_path: Path
+) -> None:
+    parser = train_parser(
+        trees, dev, "lvg", subtypes=3, objective=objective, epochs=epochs, batch=16, learning_rate=0.05
+    )
+    assert parser.info["dev"]["f1"] > baseline + 1
     save_model(parser, str(tmp_path / "model"))
     loaded = load_model(str(tmp_path / "model"))
     assert isinstance(loaded, Parser)
-    assert loaded.family_name == "lvg"
+    assert isinstance(loaded.family, Lvg)
     assert loaded.parse(["The", "dog", "slept", "."]) == parser.parse(["The", "dog", "slept", "."])
 
 
-def test_the_gradient_of_the_conditional_likelihood(plain: Parser, trees: list[Tree]) -> None:
-    from lveg.families.lvg import pack
-    from lveg.learning.examples import Examples
-
-    examples = Examples(2**30)
-    for tree in trees[:3]:
-        forests = plain.coarse.training_forest(tree, plain.binarisation, 1e-3)
-        examples.append(np.concatenate([pack(forest) for forest in forests]))
-    start = start_lvg(plain.coarse, 2, 0.5, 1)
-    objective, value = LvgObjective(start, examples), np.log(start.weight)
-    slope, numbers = np.zeros_like(value), np.arange(3, dtype=np.int32)
-    assert objective.add(objective.model(value), numbers, slope) > 0
-    order = np.argsort(-np.abs(slope))
+def test_the_gradient_of_the_conditional_likelihood(data: TreeData) -> None:
+    some = TreeData(data.coarse, data.scheme, data.trees[:3])
+    examples = some.examples(pack, LvgOptions(p_min=1e-3), Run()).gather(range(3))
+    model = lvg_learning.first_grammar(some, 2, 0.5, 1)
+    slope = np.zeros_like(model.value)
+    assert model.add(examples, slope) > 0
+    order = np.argsort(-np.abs(slope)).tolist()
     for at in (*order[:20], *order[100:110]):
-        values = []
-        for step in (1e-5, -1e-5):
-            moved = value.copy()
-            moved[at] += step
-            values.append(objective.add(objective.model(moved), numbers, np.zeros_like(value)))
-        assert slope[at] == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-6, abs=1e-7)
+        expected = central_difference(
+            lambda value: model.with_value(value).add(examples, np.zeros_like(value)), model.value, at
+        )
+        assert slope[at] == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
-def test_learning_goes_on_after_an_interruption(plain: Parser, trees: list[Tree], tmp_path: Path) -> None:
-    options = LvgOptions(2, descent=Descent(epochs=4))
+def test_learning_goes_on_after_an_interruption(data: TreeData, tmp_path: Path) -> None:
+    some = TreeData(data.coarse, data.scheme, data.trees[:60])
 
     def run(checkpoint: Checkpoint | None, stop: bool = False) -> Lvg:
         def report(event: str, facts: dict[str, Any]) -> None:
             if stop and event == "epoch" and facts["epoch"] == 3:
                 raise StopError
 
-        return learn_lvg(plain.coarse, plain.binarisation, trees[:60], options, report=report, checkpoint=checkpoint)
+        options = LvgOptions(subtypes=2, epochs=4)
+        return lvg_learning.learn(some, options, Run(report=report, checkpoint=checkpoint))[0]
 
     path = str(tmp_path / "run.checkpoint")
     with pytest.raises(StopError):
@@ -268,10 +284,11 @@ def test_learning_goes_on_after_an_interruption(plain: Parser, trees: list[Tree]
 
 
 def test_options_that_make_no_sense_are_refused() -> None:
-    for wrong in ({"cycles": 0}, {"iterations": (0, 1, 1)}, {"merged": 1.0}, {"noise": -0.1}):
+    wrong: dict[str, Any]
+    for wrong in ({"cycles": 0}, {"split_iterations": 0}, {"merged": 1.0}, {"noise": -0.1}):
         with pytest.raises(UsageError):
-            SplitMergeOptions(**wrong)  # type: ignore[arg-type]
+            SplitMergeOptions(**wrong)
     with pytest.raises(UsageError, match="generative"):
         LvgOptions(objective="both")
-    with pytest.raises(UsageError, match="at least one"):
+    with pytest.raises(UsageError, match="at least 1"):
         LvgOptions(subtypes=0)

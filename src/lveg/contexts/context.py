@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 from lveg.families.family import Stored
@@ -37,4 +38,23 @@ class ForestContext(Context):
 
     @abstractmethod
     def add(self, rows: Ints, edge_slope: Floats, slope: Floats) -> None:
+        """Add to `slope` the derivative of something, given its derivative in each log factor."""
+
+
+class ChainContext(Context):
+    """A factor for each state of each tag that a word may have.
+
+    Lattices are packed sentences (see kernels.chain), rows what the context reads of the words of each of them.
+    """
+
+    @abstractmethod
+    def rows(self, words: Sequence[str]) -> Ints:
+        """What the context reads of a sentence, whatever the parameters, with its length first."""
+
+    @abstractmethod
+    def score(self, lattices: Ints, rows: Ints) -> Floats:
+        """The log factor of each state of each entry of the lattices, (entries, states)."""
+
+    @abstractmethod
+    def add(self, lattices: Ints, rows: Ints, factor_slope: Floats, slope: Floats) -> None:
         """Add to `slope` the derivative of something, given its derivative in each log factor."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lveg.errors import UsageError
-from lveg.families.chain import ChainFamily
+from lveg.families.chain import Lattices
 from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.chain import Posteriors, best_sequences, best_tags, extents
 
@@ -16,22 +16,22 @@ TAG_DECODERS = ("posterior", "viterbi")
 
 @dataclass(frozen=True)
 class TagSequences:
-    """`count` tag sequences for each of packed sentences, best first.
+    """The best tag sequences of packed sentences, row r having the r-th best of each.
 
-    packed: the sentences, `count` times each, with their tags. confidence: the posteriors of those tags. score and
-    log_prob (sentences, count): what the decoder maximised, -inf where a sentence has fewer sequences, and log
-    P(tags | sentence). found: what is known of the sentences; log Z is no number where the family's numbers fail.
+    packed (count, size): the sentences, with those tags given. tag and confidence (count, words): the tags and their
+    posteriors. score and log_prob (sentences, count): what the decoder maximised, -inf where a sentence has fewer
+    sequences, and log P(tags | sentence). found: the posteriors; log Z is not finite where the family's numbers fail.
     """
 
-    count: int
     packed: Ints
+    tag: Ints
     confidence: Floats
     score: Floats
     log_prob: Floats
     found: Posteriors
 
 
-def decode_tags(family: ChainFamily, packed: Ints, decoder: str, count: int = 1) -> TagSequences:
+def decode_tags(lattices: Lattices, decoder: str, count: int = 1) -> TagSequences:
     """The best tags of packed sentences: of highest posterior each, or of the `count` best sequences (viterbi).
 
     The best sequences are those of the Markov chain with the family's posteriors: Viterbi's for the HMM.
@@ -40,14 +40,16 @@ def decode_tags(family: ChainFamily, packed: Ints, decoder: str, count: int = 1)
         raise UsageError(f"decoder {decoder!r} is not one of {', '.join(TAG_DECODERS)}")
     if decoder == "posterior" and count > 1:
         raise UsageError("the best tags of each word are one sequence: several are by the decoder viterbi")
-    n_sentences, n_words, *_ = extents(family.table, packed)
-    found = family.posteriors(packed, pairs=decoder == "viterbi")
-    ranked, confidence = np.tile(packed, count), np.zeros(n_words * count)
+    family, packed, factors = lattices
+    n_sentences, n_words, *_ = extents(packed)
+    found = family.posteriors(packed, decoder == "viterbi", factors)
+    ranked = np.tile(packed, (count, 1))
+    tag, confidence = np.zeros((count, n_words), np.int32), np.zeros((count, n_words))
     score = np.zeros((n_sentences, count))
     if decoder == "viterbi":
-        best_sequences(family.table, packed, found.share, found.pair, count, ranked, confidence, score)
+        best_sequences(packed, found.share, found.pair, count, ranked, tag, confidence, score)
     else:
-        best_tags(family.table, ranked, found.share, confidence, score)
+        best_tags(ranked[0], found.share, tag[0], confidence[0], score)
     with np.errstate(invalid="ignore"):
-        log_prob = family.log_zs(ranked).reshape(n_sentences, count) - found.log_z[:, None]
-    return TagSequences(count, ranked, confidence, score, log_prob, found)
+        log_prob = np.stack([family.log_zs(given, factors) - found.log_z for given in ranked], axis=1)
+    return TagSequences(ranked, tag, confidence, score, log_prob, found)

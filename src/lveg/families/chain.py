@@ -1,79 +1,174 @@
-"""What families of tag sequences share: the tags of each word, packed sentences, posteriors."""
+"""What families of tag sequences share: lattices of the tags of each word, factors, and posteriors."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
+from lveg.errors import GrammarError
 from lveg.families.family import Family
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.chain import Posteriors, TagTable, extents
-from lveg.learning.data import Tagged
+from lveg.grammar.lexicon import Tagged
+from lveg.kernels.chain import NO_RULE, OPEN, Posteriors, TagTable, build_lattices, extents, scale_factors
 from lveg.learning.examples import Examples
 
 NOTHING_ASKED = Posteriors(np.empty(0), np.empty(0), np.empty(0))
+LEAST_FACTOR = -700.0
+"""No log factor counts as farther below the largest of its word: exponentials stay above 0."""
+
+
+class Factors(NamedTuple):
+    """What multiplies each state of each entry of packed sentences: log factors (entries, width), within about ± 500.
+
+    slope: where there is one, it gets the derivative in the log factors, which is the posterior of the state.
+    """
+
+    log: Floats
+    slope: Floats | None = None
+
+
+class Lattices(NamedTuple):
+    """Packed sentences, what weighs their tag sequences, and factors of the tags, if there are any."""
+
+    family: ChainFamily
+    packed: Ints
+    factors: Factors | None = None
 
 
 class Chains(Family):
-    """A family of tag sequences."""
+    """A family of tag sequences, with or without contexts."""
 
     @abstractmethod
-    def over(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> tuple[ChainFamily, Ints]:
-        """What weighs the tag sequences of these sentences, and the sentences packed for it."""
+    def lattices(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> Lattices:
+        """The tags that the words of sentences may have, ready for inference."""
+
+    @abstractmethod
+    def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
+        """Each of some sentences with its tags as an example to learn from."""
+
+    @abstractmethod
+    def add(self, examples: Ints, slope: Floats) -> float:
+        """Minus the log conditional likelihood of the tags of examples; adds its derivative to `slope`."""
+
+    def examples(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Examples:
+        """Sentences with their tags to learn from."""
+        found = Examples(2**40)
+        for example in self.pack(grammar, tagged):
+            found.append(example)
+        return found
 
 
 class ChainFamily(Chains):
-    """Weights of tag sequences of words that the lexicon knows as terminals."""
+    """Weights of tag sequences. `value` has all parameters; the named arrays are views of it.
+
+    table: the tags that the lexicon lets words have. Packed sentences may come from elsewhere and have any tags.
+    """
 
     table: TagTable
 
-    def over(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> tuple[ChainFamily, Ints]:
-        """The family itself, and the sentences with the lexicon's terminals."""
-        return self, np.concatenate([pack(grammar.lexicon.terminals(words)) for words in sentences])
+    def lattices(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> Lattices:
+        """The sentences with the tags of the lexicon."""
+        return Lattices(self, lattices(self.table, list(map(grammar.lexicon.terminals, sentences))))
+
+    def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
+        """Each sentence, packed, with the tags of the lexicon and the given ones."""
+        words, tags = words_and_tags(grammar, tagged)
+        return iter(split(lattices(self.table, list(map(grammar.lexicon.terminals, words)), tags)))
 
     @abstractmethod
+    def _run(
+        self, packed: Ints, is_given: bool, sign: float, into: Floats | None, factor: Floats | None,
+        factor_slope: Floats | None, found: Posteriors,
+    ) -> float:  # fmt: skip
+        """As `run`, with linear factors of the entries in use."""
+
     def run(
         self, packed: Ints, is_given: bool, sign: float = 0.0, into: Floats | None = None,
-        found: Posteriors = NOTHING_ASKED,
+        factors: Factors | None = None, found: Posteriors = NOTHING_ASKED,
     ) -> float:  # fmt: skip
         """The summed log Z of packed sentences, of their given tags or of all; adds sign × its gradient to `into`.
 
         found: room for what else is asked for; shares and pairs all zero, and with open tags only.
         """
+        if factors is None:
+            return self._run(packed, is_given, sign, into, None, None, found)
+        factor, shift = self._scaled(packed, is_given, factors.log)
+        slope = None if into is None else factors.slope
+        total = self._run(packed, is_given, sign, into, factor, slope, found)
+        if len(found.log_z):
+            found.log_z[:] += shift
+        return total + float(shift.sum())
+
+    def _scaled(self, packed: Ints, is_given: bool, log_factor: Floats) -> tuple[Floats, Floats]:
+        """(factors of the entries in use, scaled by word to at most 1; the sum of logs taken away of each sentence)."""
+        n_sentences, _, n_entries, _ = extents(packed)
+        if log_factor.shape != (n_entries, self.width):
+            raise GrammarError(f"there are {log_factor.shape} factors where {(n_entries, self.width)} are needed")
+        scaled, shift = np.empty_like(log_factor), np.zeros(n_sentences)
+        scaled = scaled[: scale_factors(packed, is_given, log_factor, scaled, shift)]
+        return np.exp(np.maximum(scaled, LEAST_FACTOR, out=scaled), out=scaled), shift
 
     @property
     @abstractmethod
     def n_tags(self) -> int:
         """The number of tags."""
 
-    def log_z(self, packed: Ints, is_given: bool = False) -> float:
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many states a tag has that factors tell apart."""
+
+    def log_z(self, packed: Ints, is_given: bool = False, factors: Factors | None = None) -> float:
         """Log of the summed weight of all tag sequences, or of the given one, of packed sentences."""
-        return self.run(packed, is_given)
+        return self.run(packed, is_given, factors=factors)
 
-    def add(self, packed: Ints, slope: Floats) -> float:
+    def add(self, examples: Ints, slope: Floats, factors: Factors | None = None) -> float:
         """Minus the log conditional likelihood of the tags of packed sentences; adds its derivative to `slope`."""
-        return self.run(packed, False, 1.0, slope) - self.run(packed, True, -1.0, slope)
+        return self.run(examples, False, 1.0, slope, factors) - self.run(examples, True, -1.0, slope, factors)
 
-    def posteriors(self, packed: Ints, pairs: bool = True) -> Posteriors:
-        """Posteriors of each packed sentence; of neighbouring tags only with `pairs`."""
-        n_sentences, _, n_tags, n_pairs = extents(self.table, packed)
-        found = Posteriors(np.zeros(n_sentences), np.zeros(n_tags), np.zeros(n_pairs if pairs else 0))
-        self.run(packed, False, found=found)
+    def posteriors(self, packed: Ints, pairs: bool = True, factors: Factors | None = None) -> Posteriors:
+        """The posteriors of packed sentences; those of neighbouring tags only with `pairs`."""
+        n_sentences, _, n_entries, n_pairs = extents(packed)
+        found = Posteriors(np.zeros(n_sentences), np.zeros(n_entries), np.zeros(n_pairs if pairs else 0))
+        self.run(packed, False, factors=factors, found=found)
         return found
 
-    def log_zs(self, packed: Ints) -> Floats:
+    def log_zs(self, packed: Ints, factors: Factors | None = None) -> Floats:
         """Log of the weight of the given tag sequence of each of packed sentences."""
-        found = NOTHING_ASKED._replace(log_z=np.zeros(extents(self.table, packed)[0]))
-        self.run(packed, True, found=found)
+        found = NOTHING_ASKED._replace(log_z=np.zeros(extents(packed)[0]))
+        self.run(packed, True, factors=factors, found=found)
         return np.asarray(found.log_z)
 
 
-def pack(terminals: Sequence[int], tags: Sequence[int] | Ints | None = None) -> Ints:
-    """A sentence as kernels want it; tags are -1 where they are open."""
-    given = [-1] * len(terminals) if tags is None else tags
-    return np.array([len(terminals), *terminals, *given], np.int32)
+def words_and_tags(grammar: Grammar, tagged: Sequence[Tagged]) -> tuple[list[list[str]], list[list[int]]]:
+    """The words of sentences, and the numbers of their tags."""
+    numbers = {tag: index for index, tag in enumerate(grammar.tags)}
+    words = [[word for word, _ in sentence] for sentence in tagged]
+    return words, [[numbers[tag] for _, tag in sentence] for sentence in tagged]
+
+
+def lattices(
+    table: TagTable, sentences: Sequence[Sequence[int]], tags: Sequence[Sequence[int]] | None = None
+) -> Ints:  # fmt: skip
+    """The sentences with these terminals, packed (see kernels.chain); tags are OPEN where none is given."""
+    length = np.fromiter(map(len, sentences), np.int32, len(sentences))
+    terminal = np.fromiter(chain.from_iterable(sentences), np.int32)
+    given = np.full_like(terminal, OPEN) if tags is None else np.fromiter(chain.from_iterable(tags), np.int32)
+    packed: Ints = build_lattices(table, length, terminal, given)
+    return packed
+
+
+def split(packed: Ints) -> list[Ints]:
+    """Each of packed sentences by itself."""
+    found, at = [], 0
+    while at < len(packed):
+        found.append(packed[at : at + packed[at]])
+        at += int(packed[at])
+    return found
 
 
 def tag_table(grammar: Grammar) -> TagTable:
@@ -85,11 +180,14 @@ def tag_table(grammar: Grammar) -> TagTable:
     return TagTable(ptr, grammar.rule_lhs[lexical][order] - np.int32(grammar.n_nonterminals), order)
 
 
-def chain_examples(grammar: Grammar, tagged: Sequence[Tagged]) -> Examples:
-    """The sentences with their tags, packed."""
-    numbers = {tag: index for index, tag in enumerate(grammar.tags)}
-    examples = Examples(2**40)
-    for sentence in tagged:
-        words, tags = [word for word, _ in sentence], [numbers[tag] for _, tag in sentence]
-        examples.append(pack(grammar.lexicon.terminals(words), tags))
-    return examples
+def word_tags(sentence: Ints) -> list[list[int]]:
+    """The tags that each word of a packed sentence may have."""
+    n, m = int(sentence[1]), int(sentence[2])
+    begin, tag = sentence[3 + n : 4 + 2 * n].tolist(), sentence[4 + 2 * n : 4 + 2 * n + m].tolist()
+    return [tag[first:last] for first, last in pairwise(begin)]
+
+
+def open_table(n_tags: int) -> TagTable:
+    """All tags, without emissions, for the one terminal 0."""
+    tags = np.arange(n_tags, dtype=np.int32)
+    return TagTable(np.array([0, n_tags], np.int32), tags, np.full_like(tags, NO_RULE))

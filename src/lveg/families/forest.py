@@ -60,6 +60,10 @@ class Judge(Stored):
     def posterior(self, forest: Forest) -> Posterior:
         """log Z, and the posteriors of nodes and edges; log Z is -inf if no derivation has any weight."""
 
+    def derives(self, forest: Forest) -> bool:
+        """Whether any derivation of the forest has any weight."""
+        return bool(np.isfinite(self.posterior(forest).log_z))
+
     @abstractmethod
     def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
@@ -100,6 +104,10 @@ class ForestFamily(Family, Judge):
         """Log of the summed weight of all derivations and subtypes, -inf if there is none."""
         return float(self.run(self.pack(forest), log_factor)[0])
 
+    def derives(self, forest: Forest) -> bool:
+        """Whether any derivation of the forest has any weight."""
+        return bool(np.isfinite(self.log_z(forest)))
+
     def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
         """The log weight of the derivation with these edges, its subtypes summed out; without any factor."""
         return self.log_z(build_forest(grammar, forest.words, anchored_rules(forest, edges), may_stay=False))
@@ -110,7 +118,8 @@ class ForestFamily(Family, Judge):
 
     def log_prob(self, part: Forest, forest: Forest) -> float:
         """The log of the share that the derivations of `part` have among those of `forest`."""
-        return self.log_z(part) - self.log_z(forest)
+        log_part = self.log_z(part)
+        return log_part - self.log_z(forest) if np.isfinite(log_part) else -np.inf
 
     def add(self, examples: Ints, slope: Floats) -> float:
         """Minus the log conditional likelihood of examples; adds its derivative to `slope`.

@@ -1,4 +1,4 @@
-"""The families that there are: the folders of this package, and what other packages offer as `lveg.families`.
+"""The families and contexts that there are: folders of lveg, and what other packages offer as `lveg.families`.
 
 A package adds a family by an entry point of that group which names a `Kind`. Nothing heavy is imported before a
 family is used, so that `--help` is immediate.
@@ -26,13 +26,13 @@ ENTRY_POINTS = "lveg.families"
 
 @dataclass(frozen=True)
 class Kind:
-    """What a family is.
+    """What a family or a context is.
 
-    name: what `--model` and model files call it. task: parser or tagger. summary: one line for `--help`. options,
-    family, learning: where its options class, its class and its function `learn(data, options, run)` are, as
-    "module:name"; no options and learning for what is not trained. is_treebank: whether its parameters are just the
-    treebank's own probabilities; each task has one such family, which prunes for the others and answers when they
-    cannot. is_default: what is trained when nothing is said.
+    name: what `--model` and model files call it. task: parser or tagger; parser-context or tagger-context for what
+    multiplies them. summary: one line for `--help`. family, options, learning: where its class, its options class and
+    its function `learn(data, options, run)` are, as "module:name"; no options and learning for what is not trained.
+    is_treebank: whether its parameters are just the treebank's own probabilities; each task has one such family, which
+    prunes for the others and answers when they cannot. is_default: what is trained when nothing is said.
     """
 
     name: str
@@ -68,10 +68,12 @@ def _load(place: str) -> Any:
 @cache
 def kinds(task: str) -> dict[str, Kind]:
     """All families of a task by name: the treebank's own first, then by name, then those of other packages."""
-    import lveg.families as home
+    import lveg.contexts
+    import lveg.families
 
     found = [
         importlib.import_module(f"{home.__name__}.{module.name}").KIND
+        for home in (lveg.families, lveg.contexts)
         for module in pkgutil.iter_modules(home.__path__)
         if module.ispkg
     ]

@@ -1,6 +1,9 @@
-"""Tag sequences as chains: which tags each word of a sentence may have, scales, and the best sequences.
+"""Tag sequences as chains: lattices of the tags that words may have, scales, and the best sequences.
 
-A packed sentence is int32: its number of words n, n terminals, n tags (-1 where a tag is open).
+A packed sentence is a lattice, int32: its size, the numbers n of words and m of entries, then given (n), begin (n + 1),
+tag (m) and rule (m). An entry is a tag that a word may have, with the number of its emission or NO_RULE, which weighs
+1. Word i has the entries from begin[i] to begin[i + 1]. given is the place of the given tag among the word's entries,
+OPEN where none is given, LACKING where the word cannot have it. Packed sentences stand one after the other.
 """
 
 from __future__ import annotations
@@ -13,6 +16,9 @@ import numpy as np
 from lveg.kernels.jit import exponent_of, kernel, power_of_two
 
 LOG_2 = math.log(2.0)
+NO_RULE = -1
+OPEN, LACKING = -1, -2
+_FAR = 600.0  # a given tag whose log factor is farther below the word's largest has a scale of its own
 
 
 class TagTable(NamedTuple):
@@ -26,8 +32,8 @@ class TagTable(NamedTuple):
 class Posteriors(NamedTuple):
     """What is asked of packed sentences, in their order; an array is empty where it is not asked for.
 
-    log_z: log Z of each sentence. share: P(tag of word | sentence) of the tags that each word may have. pair: P(tags of
-    neighbours | sentence), for each two neighbours a matrix, from the tags of the one to those of the other.
+    log_z: log Z of each sentence. share: P(tag of word | sentence) of each entry. pair: P(tags of neighbours |
+    sentence), for each two neighbours a matrix, from the entries of the one to those of the other.
     """
 
     log_z: Any
@@ -36,58 +42,106 @@ class Posteriors(NamedTuple):
 
 
 @kernel
-def extent(table: TagTable, packed: Any, at: int) -> tuple[int, int]:
-    """How many tags the words of the sentence at this place may have, and how many pairs of tags its neighbours."""
-    ptr = table.ptr
-    tags, pairs, before = 0, 0, 0
-    for place in range(at + 1, at + 1 + packed[at]):
-        here = ptr[packed[place] + 1] - ptr[packed[place]]
-        tags += here
-        pairs += before * here
-        before = here
-    return tags, pairs
+def build_lattices(table: TagTable, length: Any, terminal: Any, given: Any) -> Any:
+    """Sentences with the tags of a table, packed.
 
-
-@kernel
-def extents(table: TagTable, packed: Any) -> tuple[int, int, int, int]:
-    """The numbers of sentences, of words, and of `extent` of all sentences."""
-    sentences, words, tags, pairs, at = 0, 0, 0, 0, 0
-    while at < packed.shape[0]:
-        more_tags, more_pairs = extent(table, packed, at)
-        tags += more_tags
-        pairs += more_pairs
-        sentences += 1
-        words += packed[at]
-        at += 1 + 2 * packed[at]
-    return sentences, words, tags, pairs
-
-
-@kernel
-def lattice(table: TagTable, packed: Any, at: int, is_given: bool) -> Any:
-    """(begin, tag, rule): word i, from 1, may have the tags tag[begin[i] : begin[i + 1]] by emissions `rule`.
-
-    Positions 0 and n + 1 stand for start and end and have one entry each. With is_given a word whose tag the packed
-    sentence names has that one alone, and none where the lexicon lacks it.
+    length: numbers of words. terminal, given: the terminals and given tags of all words, OPEN where none is given.
     """
     ptr, table_tag, table_rule = table.ptr, table.tag, table.rule
-    n = packed[at]
-    room = 2
-    for i in range(n):
-        room += ptr[packed[at + 1 + i] + 1] - ptr[packed[at + 1 + i]]
+    size = 4 * length.shape[0]
+    for word in range(terminal.shape[0]):
+        size += 2 + 2 * (ptr[terminal[word] + 1] - ptr[terminal[word]])
+    packed = np.empty(size, np.int32)
+    at, word = 0, 0
+    for n in length:
+        m = 0
+        for i in range(n):
+            m += ptr[terminal[word + i] + 1] - ptr[terminal[word + i]]
+        packed[at], packed[at + 1], packed[at + 2] = 4 + 2 * n + 2 * m, n, m
+        begin, tag, entry = at + 3 + n, at + 4 + 2 * n, 0
+        packed[begin] = 0
+        for i in range(n):
+            first, last = ptr[terminal[word + i]], ptr[terminal[word + i] + 1]
+            place = OPEN if given[word + i] < 0 else LACKING
+            for index in range(first, last):
+                if table_tag[index] == given[word + i]:
+                    place = index - first
+                packed[tag + entry] = table_tag[index]
+                packed[tag + m + entry] = table_rule[index]
+                entry += 1
+            packed[at + 3 + i] = place
+            packed[begin + i + 1] = entry
+        at += 4 + 2 * n + 2 * m
+        word += n
+    return packed
+
+
+@kernel
+def count_pairs(packed: Any, at: int) -> int:
+    """How many pairs of entries the neighbours of the sentence at this place have."""
+    pairs, begin = 0, at + 3 + packed[at + 1]
+    for place in range(begin + 1, begin + packed[at + 1]):
+        pairs += (packed[place] - packed[place - 1]) * (packed[place + 1] - packed[place])
+    return pairs
+
+
+@kernel
+def extents(packed: Any) -> tuple[int, int, int, int]:
+    """The numbers of packed sentences, of their words, of entries, and of pairs of entries of neighbours."""
+    sentences, words, entries, pairs, at = 0, 0, 0, 0, 0
+    while at < packed.shape[0]:
+        sentences += 1
+        words += packed[at + 1]
+        entries += packed[at + 2]
+        pairs += count_pairs(packed, at)
+        at += packed[at]
+    return sentences, words, entries, pairs
+
+
+@kernel
+def in_use(packed: Any, at: int, i: int, is_given: bool) -> tuple[int, int]:
+    """The first and last (exclusive) of the entries of word i, from 0: all, or with is_given the given one."""
+    begin, given = at + 3 + packed[at + 1] + i, packed[at + 3 + i]
+    if not is_given or given == OPEN:
+        return packed[begin], packed[begin + 1]
+    if given == LACKING:
+        return packed[begin], packed[begin]
+    return packed[begin] + given, packed[begin] + given + 1
+
+
+@kernel
+def count_in_use(packed: Any, at: int, is_given: bool) -> int:
+    """How many entries of the sentence at this place are in use."""
+    used = 0
+    for i in range(packed[at + 1]):
+        low, high = in_use(packed, at, i, is_given)
+        used += high - low
+    return used
+
+
+@kernel
+def lattice(packed: Any, at: int, is_given: bool) -> Any:
+    """(begin, tag, rule, source): word i, from 1, may have tags tag[begin[i] : begin[i + 1]] by emissions `rule`.
+
+    Positions 0 and n + 1 stand for start and end and have one entry each. With is_given a word whose tag is given has
+    that one alone, and none where it cannot have it. source: the packed sentence's number of each entry.
+    """
+    n, m = packed[at + 1], packed[at + 2]
+    tags = at + 4 + 2 * n
     begin = np.zeros(n + 3, np.int64)
-    tag, rule = np.zeros(room, np.int64), np.zeros(room, np.int64)
-    m = 1
+    tag, rule, source = np.zeros(m + 2, np.int64), np.zeros(m + 2, np.int64), np.zeros(m + 2, np.int64)
+    size = 1
     for i in range(n):
-        begin[i + 1] = m
-        given = packed[at + 1 + n + i] if is_given else -1
-        for index in range(ptr[packed[at + 1 + i]], ptr[packed[at + 1 + i] + 1]):
-            if given < 0 or table_tag[index] == given:
-                tag[m] = table_tag[index]
-                rule[m] = table_rule[index]
-                m += 1
-    begin[n + 1] = m
-    begin[n + 2] = m + 1
-    return begin, tag, rule
+        begin[i + 1] = size
+        low, high = in_use(packed, at, i, is_given)
+        for entry in range(low, high):
+            tag[size] = packed[tags + entry]
+            rule[size] = packed[tags + m + entry]
+            source[size] = entry
+            size += 1
+    begin[n + 1] = size
+    begin[n + 2] = size + 1
+    return begin, tag, rule, source
 
 
 @kernel
@@ -106,87 +160,119 @@ def rescale(value: Any, begin: int, end: int) -> int:
 
 
 @kernel
-def best_tags(table: TagTable, packed: Any, share: Any, confidence: Any, score: Any) -> None:
+def scale_factors(packed: Any, is_given: bool, log_factor: Any, scaled: Any, shift: Any) -> int:
+    """How many entries are in use; fills `scaled` with their log factors, less the largest of the word.
+
+    log_factor (entries, states). shift (sentences,), all zero: gets the sums of what was taken away.
+    """
+    width = log_factor.shape[1]
+    at, first_entry, number, used = 0, 0, 0, 0
+    while at < packed.shape[0]:
+        begin = at + 3 + packed[at + 1]
+        for i in range(packed[at + 1]):
+            low, high = in_use(packed, at, i, is_given)
+            largest = largest_of(log_factor, first_entry + packed[begin + i], first_entry + packed[begin + i + 1])
+            own = largest_of(log_factor, first_entry + low, first_entry + high)
+            if -math.inf < own < largest - _FAR:
+                largest = own
+            shift[number] += largest
+            for entry in range(first_entry + low, first_entry + high):
+                for s in range(width):
+                    scaled[used, s] = log_factor[entry, s] - largest
+                used += 1
+        first_entry += packed[at + 2]
+        number += 1
+        at += packed[at]
+    return used
+
+
+@kernel
+def largest_of(value: Any, begin: int, end: int) -> float:
+    """The largest number in some rows, -inf where there is none."""
+    largest = -math.inf
+    for row in range(begin, end):
+        for s in range(value.shape[1]):
+            largest = max(largest, value[row, s])
+    return largest
+
+
+@kernel
+def best_tags(packed: Any, share: Any, tag: Any, confidence: Any, score: Any) -> None:
     """Give every word its tag of highest posterior, in `packed`.
 
-    confidence (words,): gets those posteriors. score (sentences, 1), all zero: gets their sums, the expected numbers of
-    right tags.
+    tag, confidence (words,): get those tags and posteriors. score (sentences, 1), all zero: gets the sums of
+    posteriors, the expected numbers of right tags.
     """
-    ptr, table_tag = table.ptr, table.tag
     at, entry, word, number = 0, 0, 0, 0
     while at < packed.shape[0]:
-        n = packed[at]
-        for place in range(at + 1, at + 1 + n):
-            first, size = ptr[packed[place]], ptr[packed[place] + 1] - ptr[packed[place]]
-            best = 0
-            for index in range(1, size):
+        n = packed[at + 1]
+        begin, tags = at + 3 + n, at + 4 + 2 * n
+        for i in range(n):
+            first, last = packed[begin + i], packed[begin + i + 1]
+            best = first
+            for index in range(first + 1, last):
                 if share[entry + index] > share[entry + best]:
                     best = index
-            packed[place + n] = table_tag[first + best]
+            packed[at + 3 + i] = best - first
+            tag[word] = packed[tags + best]
             confidence[word] = share[entry + best]
             score[number, 0] += share[entry + best]
-            entry += size
             word += 1
-        at += 1 + 2 * n
+        entry += packed[at + 2]
+        at += packed[at]
         number += 1
 
 
 @kernel
 def best_sequences(
-    table: TagTable, packed: Any, share: Any, pair: Any, count: int, ranked: Any, confidence: Any, score: Any
+    packed: Any, share: Any, pair: Any, count: int, ranked: Any, tag: Any, confidence: Any, score: Any
 ) -> None:
     """The best tag sequences of the Markov chain that has these posteriors, at most `count`  [math: tag-max-rule].
 
-    ranked: gets every sentence `count` times, packed with its sequences, best first. confidence: gets the posteriors of
-    the tags of each of them. score (sentences, count): gets the log probabilities in the chain, -inf where there are
-    no more sequences. Costs `count` for each pair of tags.
+    ranked (count, size of packed), tag and confidence (count, words): row r gets the sentences with their r-th best
+    sequences for given tags; those tags; and their posteriors. score (sentences, count): gets the log probabilities in
+    the chain, -inf where there are no more sequences. Costs `count` for each pair of entries.
     """
-    at, first_tag, first_pair, word, number = 0, 0, 0, 0, 0
+    at, first_entry, first_pair, word, number = 0, 0, 0, 0, 0
     while at < packed.shape[0]:
-        n = packed[at]
-        tags, pairs = extent(table, packed, at)
-        size, value, back = rank_sequences(table, packed, at, share, first_tag, pair, first_pair, tags, count)
+        m = packed[at + 2]
+        size, value, back = rank_sequences(packed, at, share, first_entry, pair, first_pair, count)
         for rank in range(count):
-            to = count * at + rank * (1 + 2 * n)
-            for place in range(1 + 2 * n):
-                ranked[to + place] = packed[at + place]
-            score[number, rank] = value[tags * count + rank] if rank < size[tags] else -math.inf
-            if rank < size[tags]:
-                of = word * count + rank * n
-                trace(table, ranked, to, share, first_tag, back, tags, count, rank, confidence, of)
-        at += 1 + 2 * n
-        first_tag += tags
-        first_pair += pairs
-        word += n
+            score[number, rank] = value[m * count + rank] if rank < size[m] else -math.inf
+            if rank < size[m]:
+                trace(back, rank, count, share, first_entry, at, word, ranked[rank], tag[rank], confidence[rank])
+        first_entry += m
+        first_pair += count_pairs(packed, at)
+        word += packed[at + 1]
         number += 1
+        at += packed[at]
 
 
 @kernel
 def rank_sequences(
-    table: TagTable, packed: Any, at: int, share: Any, first_tag: int, pair: Any, first_pair: int, tags: int, count: int
-) -> Any:
-    """(size, value, back): for every tag of every word how many best sequences end there, at most `count`; their log
-    probabilities, best first; and the places of what they go on from. After the last tag comes the sentence's end."""
-    ptr = table.ptr
-    n = packed[at]
-    size = np.zeros(tags + 1, np.int64)
-    value, back = np.empty((tags + 1) * count), np.full((tags + 1) * count, -1)
-    step, head = np.zeros(tags), np.zeros(tags, np.int64)
+    packed: Any, at: int, share: Any, first_entry: int, pair: Any, first_pair: int, count: int
+) -> Any:  # fmt: skip
+    """(size, value, back): for every entry how many best sequences end there, at most `count`; their log probabilities,
+    best first; and the places of what they go on from. After the last entry comes the sentence's end."""
+    n, m = packed[at + 1], packed[at + 2]
+    size = np.zeros(m + 1, np.int64)
+    value, back = np.empty((m + 1) * count), np.full((m + 1) * count, -1)
+    step, head = np.zeros(m), np.zeros(m, np.int64)
     begin, before, link = 0, 0, first_pair
-    for place in range(at + 1, at + 1 + n):
-        here = ptr[packed[place] + 1] - ptr[packed[place]]
+    for place in range(at + 3 + n, at + 3 + 2 * n):
+        here = packed[place + 1] - packed[place]
         for y in range(begin, begin + here):
-            if before == 0 and share[first_tag + y] > 0.0:
-                size[y], value[y * count] = 1, math.log(share[first_tag + y])
+            if before == 0 and share[first_entry + y] > 0.0:
+                size[y], value[y * count] = 1, math.log(share[first_entry + y])
             for x in range(before):
-                both, one = pair[link + x * here + y - begin], share[first_tag + begin - before + x]
+                both, one = pair[link + x * here + y - begin], share[first_entry + begin - before + x]
                 step[x] = math.log(both / one) if both > 0.0 else -math.inf
             merge(size, value, back, begin - before, before, step, head, y, count)
         link += before * here
         begin += here
         before = here
     step[:] = 0.0
-    merge(size, value, back, begin - before, before, step, head, tags, count)
+    merge(size, value, back, begin - before, before, step, head, m, count)
     if n == 0:
         size[0], value[0] = 1, 0.0
     return size, value, back
@@ -194,7 +280,7 @@ def rank_sequences(
 
 @kernel
 def merge(size: Any, value: Any, back: Any, first: int, before: int, step: Any, head: Any, y: int, count: int) -> None:
-    """Let the best of the sequences that end in `before` tags, from the `first` on, go on to y, each by its step."""
+    """Let the best of the sequences that end in `before` entries, from the `first` on, go on to y, each by its step."""
     for x in range(before):
         head[x] = 0
     for rank in range(y * count, (y + 1) * count):
@@ -211,17 +297,16 @@ def merge(size: Any, value: Any, back: Any, first: int, before: int, step: Any, 
 
 @kernel
 def trace(
-    table: TagTable, ranked: Any, to: int, share: Any, first_tag: int, back: Any, tags: int, count: int, rank: int,
-    confidence: Any, of: int,
+    back: Any, rank: int, count: int, share: Any, first_entry: int, at: int, word: int, packed: Any, tag: Any,
+    confidence: Any,
 ) -> None:  # fmt: skip
-    """Write the tags of a sequence into its packed sentence, and their posteriors, from the last word to the first."""
-    ptr, table_tag = table.ptr, table.tag
-    n = ranked[to]
-    state, end = back[tags * count + rank], tags
+    """Give the words of the sentence at this place the tags of a sequence, from the last word to the first."""
+    n, m = packed[at + 1], packed[at + 2]
+    begin, tags = at + 3 + n, at + 4 + 2 * n
+    state = back[m * count + rank]
     for i in range(n - 1, -1, -1):
-        terminal = ranked[to + 1 + i]
-        end -= ptr[terminal + 1] - ptr[terminal]
         entry = state // count
-        ranked[to + 1 + n + i] = table_tag[ptr[terminal] + entry - end]
-        confidence[of + i] = share[first_tag + entry]
+        packed[at + 3 + i] = entry - packed[begin + i]
+        tag[word + i] = packed[tags + entry]
+        confidence[word + i] = share[first_entry + entry]
         state = back[state]

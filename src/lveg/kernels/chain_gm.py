@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.chain import LOG_2, Posteriors, TagTable, extent, lattice, rescale
+from lveg.kernels.chain import LOG_2, Posteriors, count_in_use, count_pairs, lattice, rescale
 from lveg.kernels.gm_overlaps import overlaps_of
 from lveg.kernels.jit import kernel, power_of_two
 
@@ -94,40 +94,47 @@ def make_room(n: int, begin: Any, width: int, dim: int, n_var: int, may_keep: bo
 
 @kernel
 def run(
-    packed: Any, is_given: bool, sign: float, table: TagTable, n_tags: int, width: int, weight: GmArrays,
-    slope: GmArrays, found: Posteriors,
+    packed: Any, is_given: bool, sign: float, n_tags: int, width: int, weight: GmArrays, slope: GmArrays,
+    factor: Any, factor_slope: Any, found: Posteriors,
 ) -> float:  # fmt: skip
     """The summed log Z of packed sentences, one after the other; adds sign × its gradient to `slope`.
 
     weight holds weights, means and variances; slope the derivatives in log weights, means and log standard deviations.
-    sign 0 for sums alone. found: gets what is asked for; its shares and pairs are all zero before, and not asked for of
-    given tags.
+    sign 0 for sums alone. factor: None, or what multiplies each component of the emission of each entry in use,
+    (entries in use, K); what has no emission has K components of weight 1/K that do not depend on the subtype.
+    factor_slope: None, or gets sign × the posterior of each component of each entry, (entries, K). found: gets what is
+    asked for; its shares and pairs are all zero before, and not asked for of given tags.
     """
     log_z, share, pair = found.log_z, found.share, found.pair
-    total, at, number, tags, pairs = 0.0, 0, 0, 0, 0
+    total, at, number, entries, used, pairs = 0.0, 0, 0, 0, 0, 0
     while at < packed.shape[0]:
-        value = sentence(packed, at, is_given, sign, table, n_tags, width, weight, slope, share, tags, pair, pairs)
+        value = sentence(
+            packed, at, is_given, sign, n_tags, width, weight, slope, factor, used, factor_slope, entries, share, pair,
+            pairs,
+        )  # fmt: skip
         total += value
         if log_z.shape[0] > 0:
             log_z[number] = value
-        more_tags, more_pairs = extent(table, packed, at)
-        tags += more_tags
-        pairs += more_pairs
+        if factor is not None:
+            used += count_in_use(packed, at, is_given)
+        entries += packed[at + 2]
+        pairs += count_pairs(packed, at)
         number += 1
-        at += 1 + 2 * packed[at]
+        at += packed[at]
     return total
 
 
 @kernel
 def sentence(
-    packed: Any, at: int, is_given: bool, sign: float, table: TagTable, n_tags: int, width: int, weight: GmArrays,
-    slope: GmArrays, share: Any, first_tag: int, pair: Any, first_pair: int,
+    packed: Any, at: int, is_given: bool, sign: float, n_tags: int, width: int, weight: GmArrays,
+    slope: GmArrays, factor: Any, first_used: int, factor_slope: Any, first_entry: int, share: Any, pair: Any,
+    first_pair: int,
 ) -> float:  # fmt: skip
     """log Z of the sentence at this place, -inf where it has no tags; `run` tells the rest."""
-    n = packed[at]
+    n = packed[at + 1]
     if n == 0:
         return 0.0
-    begin, tag, rule = lattice(table, packed, at, is_given)
+    begin, tag, rule, source = lattice(packed, at, is_given)
     layer = np.zeros(n + 2, np.int64)
     for i in range(n + 1):
         layer[i + 1] = layer[i] + (begin[i + 1] - begin[i]) * (begin[i + 2] - begin[i + 1]) * width
@@ -135,11 +142,11 @@ def sentence(
     room = make_room(n, begin, width, weight.mean.shape[0], weight.std.shape[0], is_whole)
     inside = np.zeros(layer[n + 1])
     scale = np.zeros(n + 1, np.int64)
-    log_z = forward(n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale)
+    log_z = forward(n, begin, tag, rule, layer, n_tags, width, weight, factor, first_used, room, inside, scale)
     if is_whole and -math.inf < log_z < math.inf:
         backward(
-            n, begin, tag, rule, layer, n_tags, width, weight, room, inside, scale, sign, slope, share, first_tag, pair,
-            first_pair,
+            n, begin, tag, rule, source, layer, n_tags, width, weight, factor, first_used, room, inside, scale, sign,
+            slope, factor_slope, first_entry, share, pair, first_pair,
         )  # fmt: skip
     return log_z
 
@@ -161,8 +168,8 @@ def reach(rule: int, n_tags: int, width: int) -> int:
 
 @kernel
 def forward(
-    n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, room: Room,
-    inside: Any, scale: Any,
+    n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, factor: Any,
+    first_used: int, room: Room, inside: Any, scale: Any,
 ) -> float:  # fmt: skip
     """log Z; fills inside with what leads up to each component of each link  [math: tag-inside].
 
@@ -179,7 +186,7 @@ def forward(
     for i in range(1, n + 1):
         after = (begin[i + 2] - begin[i + 1]) * width
         for y in range(begin[i], begin[i + 1]):
-            n_rows = meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+            n_rows = meet(i, n, y, begin, tag, rule, n_tags, width, weight, factor, first_used, room)
             take_tail(i, y, begin, layer, width, inside, tail)
             own, first_overlap = room.constant_at[y], room.overlap_at[y]
             for r in range(n_rows):
@@ -213,10 +220,21 @@ def take_tail(i: int, y: int, begin: Any, layer: Any, width: int, value: Any, ta
 
 @kernel
 def meet(
-    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays, room: Room
+    i: int,
+    n: int,
+    y: int,
+    begin: Any,
+    tag: Any,
+    rule: Any,
+    n_tags: int,
+    width: int,
+    weight: GmArrays,
+    factor: Any,
+    first_used: int,
+    room: Room,
 ) -> int:
     """Fill the rows, columns and overlaps of a tag of word i; the number of rows  [math: tag-overlap]."""
-    make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+    make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, factor, first_used, room)
     n_rows: int = (begin[i] - begin[i - 1]) * width * width
     n_columns = make_columns(i, n, y, begin, tag, n_tags, width, room)
     if weight.mean.shape[0] == 3 and weight.std.shape[0] == 1:
@@ -291,45 +309,83 @@ def three_distances(n_rows: int, n_columns: int, weight: GmArrays, room: Room) -
 
 @kernel
 def make_rows(
-    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays, room: Room
+    i: int,
+    n: int,
+    y: int,
+    begin: Any,
+    tag: Any,
+    rule: Any,
+    n_tags: int,
+    width: int,
+    weight: GmArrays,
+    factor: Any,
+    first_used: int,
+    room: Room,
 ) -> None:
-    """The products of the components into a tag of word i with those of its emission."""
+    """The products of the components into a tag of word i with those of its emission, and their constants."""
     mean, var, weights = weight.mean, weight.std, weight.weight
     row_mean, row_var, constant, square, product = room.row_mean, room.row_var, room.constant, room.square, room.product
     n_var, group = np.uint64(var.shape[0]), np.uint64(mean.shape[0] // var.shape[0])
     emission = 2 * (n_tags * n_tags + n_tags) * width + rule[y] * width
     n_rows, r = (begin[i] - begin[i - 1]) * width * width, np.uint64(0)  # unsigned places are read without a look back
+    own, at = room.constant_at[y], (n_tags * n_tags + 2 * n_tags + rule[y]) * width
+    if rule[y] < 0:
+        bare_rows(i, n, y, begin, tag, n_tags, width, weight, room)
+    else:
+        for x in range(begin[i - 1], begin[i]):
+            first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
+            for k in range(np.uint64(first), np.uint64(first + width)):
+                for j in range(np.uint64(emission), np.uint64(emission + width)):
+                    distance, volume = 0.0, 1.0
+                    for g in range(n_var):
+                        one, other = var[g, k], var[g, j]
+                        inverse = 1.0 / (one + other)
+                        row_var[g, r] = one * other * inverse
+                        for d in range(g * group, g * group + group):
+                            difference = mean[d, k] - mean[d, j]
+                            row_mean[d, r] = (mean[d, k] * other + mean[d, j] * one) * inverse
+                            distance += difference * difference * inverse
+                            volume *= _TWO_PI * (one + other)
+                    square[r] = distance
+                    product[r] = volume
+                    r += _ONE
+        overlaps_of(square, product, room.power, room.power_bits, n_rows, constant, own)
+        for first in range(own, own + n_rows, width):
+            for j in range(width):
+                constant[first + j] *= weights[at + j]
+    if factor is not None:
+        for first in range(own, own + n_rows, width):
+            for j in range(width):
+                constant[first + j] *= factor[first_used + y - 1, j]
+
+
+@kernel
+def bare_rows(
+    i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, weight: GmArrays, room: Room
+) -> None:
+    """The rows of a tag of word i without an emission: the components into it, K times, of weight 1/K each."""
+    mean, var, row_mean, row_var = weight.mean, weight.std, room.row_mean, room.row_var
+    r, own = 0, room.constant_at[y]
     for x in range(begin[i - 1], begin[i]):
         first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
-        for k in range(np.uint64(first), np.uint64(first + width)):
-            for j in range(np.uint64(emission), np.uint64(emission + width)):
-                distance, volume = 0.0, 1.0
-                for g in range(n_var):
-                    one, other = var[g, k], var[g, j]
-                    inverse = 1.0 / (one + other)
-                    row_var[g, r] = one * other * inverse
-                    for d in range(g * group, g * group + group):
-                        difference = mean[d, k] - mean[d, j]
-                        row_mean[d, r] = (mean[d, k] * other + mean[d, j] * one) * inverse
-                        distance += difference * difference * inverse
-                        volume *= _TWO_PI * (one + other)
-                square[r] = distance
-                product[r] = volume
-                r += _ONE
-    own, at = room.constant_at[y], (n_tags * n_tags + 2 * n_tags + rule[y]) * width
-    overlaps_of(square, product, room.power, room.power_bits, n_rows, constant, own)
-    for first in range(own, own + n_rows, width):
-        for j in range(width):
-            constant[first + j] *= weights[at + j]
+        for k in range(first, first + width):
+            for _ in range(width):
+                for g in range(var.shape[0]):
+                    row_var[g, r] = var[g, k]
+                for d in range(mean.shape[0]):
+                    row_mean[d, r] = mean[d, k]
+                room.constant[own + r] = 1.0 / width
+                r += 1
 
 
 @kernel
 def backward(
-    n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, room: Room,
-    inside: Any, scale: Any, sign: float, slope: GmArrays, share: Any, first_tag: int, pair: Any, first_pair: int,
+    n: int, begin: Any, tag: Any, rule: Any, source: Any, layer: Any, n_tags: int, width: int, weight: GmArrays,
+    factor: Any, first_used: int, room: Room, inside: Any, scale: Any, sign: float, slope: GmArrays,
+    factor_slope: Any, first_entry: int, share: Any, pair: Any, first_pair: int,
 ) -> None:  # fmt: skip
     """Posteriors and gradients, from the last word to the first  [math: tag-outside, tag-gradient]."""
-    link_weight, link_slope = weight.weight, slope.weight
+    link_weight = weight.weight
     constant, tail, above, head, overlap = room.constant, room.tail, room.above, room.head, room.overlap
     column = room.column
     outside = np.zeros(inside.shape[0])  # times the layer's scale over Z: inside × outside is a posterior
@@ -341,25 +397,24 @@ def backward(
     emissions = (n_tags * n_tags + 2 * n_tags) * width
     for i in range(n, -1, -1):
         use_links(
-            i, n, begin, tag, layer, n_tags, width, inside, outside, sign, link_slope, share, first_tag, pair,
-            first_pair,
+            i, n, begin, tag, layer, n_tags, width, inside, outside, sign, slope, share, first_entry, pair, first_pair
         )  # fmt: skip
         if i == 0:
             break
-        factor = power_of_two(-scale[i])
+        power = power_of_two(-scale[i])
         after, here = (begin[i + 2] - begin[i + 1]) * width, begin[i + 1] - begin[i]
         for y in range(begin[i], begin[i + 1]):
             n_rows = (begin[i] - begin[i - 1]) * width * width
             if room.is_kept:
                 make_columns(i, n, y, begin, tag, n_tags, width, room)
             else:
-                meet(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+                meet(i, n, y, begin, tag, rule, n_tags, width, weight, factor, first_used, room)
             of = layer[i] + (y - begin[i]) * after
             own, first_overlap = room.constant_at[y], room.overlap_at[y]
             for r in range(n_rows):
                 above[r] = 0.0
             for c in range(after):
-                value = outside[of + c] * factor * link_weight[column[c]]
+                value = outside[of + c] * power * link_weight[column[c]]
                 head[c] = value
                 at = first_overlap + c * n_rows
                 for r in range(n_rows):
@@ -377,24 +432,33 @@ def backward(
                     outside[to + k] = value
             if sign != 0.0:
                 if room.is_kept:
-                    make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, room)
+                    make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, factor, first_used, room)
                 take_tail(i, y, begin, layer, width, inside, tail)
                 for r in range(n_rows):
                     above[r] *= sign * tail[r]
-                for r in range(n_rows):
-                    link_slope[emissions + rule[y] * width + r % width] += above[r]
+                if rule[y] >= 0:
+                    link_slope = slope.weight
+                    for r in range(n_rows):
+                        link_slope[emissions + rule[y] * width + r % width] += above[r]
+                if factor_slope is not None:
+                    for r in range(n_rows):
+                        factor_slope[first_entry + source[y], r % width] += above[r]
                 for r in range(n_rows):
                     tail[r] *= sign * constant[own + r]
                 column_gradients(n_rows, after, first_overlap, weight, slope, room)
-                row_gradients(i, n, y, begin, tag, rule, n_tags, width, weight, slope, room)
+                if rule[y] >= 0:
+                    row_gradients(i, n, y, begin, tag, rule, n_tags, width, weight, slope, room)
+                else:
+                    bare_gradients(i, n, y, begin, tag, n_tags, width, weight, slope, room)
 
 
 @kernel
 def use_links(
     i: int, n: int, begin: Any, tag: Any, layer: Any, n_tags: int, width: int, inside: Any, outside: Any, sign: float,
-    link_slope: Any, share: Any, first_tag: int, pair: Any, first_pair: int,
+    slope: GmArrays, share: Any, first_entry: int, pair: Any, first_pair: int,
 ) -> None:  # fmt: skip
     """Enter the posteriors of the links from word i to the next."""
+    link_slope = slope.weight
     at, place = layer[i], first_pair + (layer[i] - layer[1]) // width
     for x in range(begin[i], begin[i + 1]):
         for y in range(begin[i + 1], begin[i + 2]):
@@ -407,7 +471,7 @@ def use_links(
                     link_slope[first + k] += sign * posterior
                 at += 1
             if share.shape[0] > 0 and i < n:
-                share[first_tag + y - 1] += total
+                share[first_entry + y - 1] += total
             if pair.shape[0] > 0 and 0 < i < n:
                 pair[place] = total
                 place += 1
@@ -492,4 +556,22 @@ def row_gradients(
                     turn = bend[g, r] * inverse * inverse
                     std_slope[g, k] += one * (curve + 2.0 * lean * other + turn * other * other)
                     std_slope[g, j] += other * (curve - 2.0 * lean * one + turn * one * one)
+                r += 1
+
+
+@kernel
+def bare_gradients(
+    i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, weight: GmArrays, slope: GmArrays, room: Room
+) -> None:
+    """The gradients of the rules into a tag that has no emission."""
+    var, mean_slope, std_slope, pull, bend = weight.std, slope.mean, slope.std, room.pull, room.bend
+    r = 0
+    for x in range(begin[i - 1], begin[i]):
+        first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
+        for k in range(first, first + width):
+            for _ in range(width):
+                for d in range(mean_slope.shape[0]):
+                    mean_slope[d, k] += pull[d, r]
+                for g in range(std_slope.shape[0]):
+                    std_slope[g, k] += var[g, k] * bend[g, r]
                 r += 1

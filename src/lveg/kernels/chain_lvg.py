@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.chain import LOG_2, Posteriors, TagTable, extent, lattice, rescale
+from lveg.kernels.chain import LOG_2, Posteriors, count_in_use, count_pairs, lattice, rescale
 from lveg.kernels.jit import kernel, power_of_two
 
 
@@ -26,51 +26,59 @@ class LvgArrays(NamedTuple):
 
 @kernel
 def run(
-    packed: Any, is_given: bool, sign: float, table: TagTable, weight: LvgArrays, use: LvgArrays, found: Posteriors
-) -> float:
+    packed: Any, is_given: bool, sign: float, weight: LvgArrays, use: LvgArrays | None, factor: Any, factor_slope: Any,
+    found: Posteriors,
+) -> float:  # fmt: skip
     """The summed log Z of packed sentences, one after the other; adds sign × the expected uses of parameters to `use`.
 
-    sign 0 for sums alone. found: gets what is asked for; its shares and pairs are all zero before, and not asked for of
-    given tags.
+    use: None for sums and posteriors alone. factor: None, or what multiplies each subtype of each entry in use,
+    (entries in use, N). factor_slope: None, or gets sign × the posterior of each subtype of each entry, (entries, N).
+    found: gets what is asked for; its shares and pairs are all zero before, and not asked for of given tags.
     """
     log_z, share, pair = found.log_z, found.share, found.pair
-    total, at, number, tags, pairs = 0.0, 0, 0, 0, 0
+    total, at, number, entries, used, pairs = 0.0, 0, 0, 0, 0, 0
     while at < packed.shape[0]:
-        value = sentence(packed, at, is_given, sign, table, weight, use, share, tags, pair, pairs)
+        value = sentence(
+            packed, at, is_given, sign, weight, use, factor, used, factor_slope, entries, share, pair, pairs
+        )  # fmt: skip
         total += value
         if log_z.shape[0] > 0:
             log_z[number] = value
-        more_tags, more_pairs = extent(table, packed, at)
-        tags += more_tags
-        pairs += more_pairs
+        if factor is not None:
+            used += count_in_use(packed, at, is_given)
+        entries += packed[at + 2]
+        pairs += count_pairs(packed, at)
         number += 1
-        at += 1 + 2 * packed[at]
+        at += packed[at]
     return total
 
 
 @kernel
 def sentence(
-    packed: Any, at: int, is_given: bool, sign: float, table: TagTable, weight: LvgArrays, use: LvgArrays, share: Any,
-    first_tag: int, pair: Any, first_pair: int,
+    packed: Any, at: int, is_given: bool, sign: float, weight: LvgArrays, use: LvgArrays | None, factor: Any,
+    first_used: int, factor_slope: Any, first_entry: int, share: Any, pair: Any, first_pair: int,
 ) -> float:  # fmt: skip
     """log Z of the sentence at this place, -inf where it has no tags; `run` tells the rest."""
-    n = packed[at]
+    n = packed[at + 1]
     if n == 0:
         return 0.0
-    begin, tag, rule = lattice(table, packed, at, is_given)
+    begin, tag, rule, source = lattice(packed, at, is_given)
     width = weight.end.shape[1]
     inside = np.zeros(tag.shape[0] * width)
     scale = np.zeros(n + 1, np.int64)
-    log_z = forward(n, begin, tag, rule, weight, inside, scale)
-    if (sign != 0.0 or share.shape[0] > 0) and -math.inf < log_z < math.inf:
+    log_z = forward(n, begin, tag, rule, weight, factor, first_used, inside, scale)
+    if (use is not None or share.shape[0] > 0) and -math.inf < log_z < math.inf:
         backward(
-            n, begin, tag, rule, weight, inside, scale, sign, use, share, first_tag, pair, first_pair
+            n, begin, tag, rule, source, weight, factor, first_used, inside, scale, sign, use, factor_slope,
+            first_entry, share, pair, first_pair,
         )  # fmt: skip
     return log_z
 
 
 @kernel
-def forward(n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: Any, scale: Any) -> float:
+def forward(
+    n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, factor: Any, first_used: int, inside: Any, scale: Any
+) -> float:
     """log Z; fills inside, (entries of the lattice × N), with what leads up to each subtype  [math: tag-inside].
 
     The tags of a word are as many runs of N weights in memory, or a single long one where it may have every tag.
@@ -96,8 +104,12 @@ def forward(n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: 
                     for s in range(length):
                         inside[to + s] += value * transition[column + s]
         for y in range(first, first + here):
-            for s in range(width):
-                inside[y * width + s] *= emission[rule[y], s]
+            if rule[y] >= 0:
+                for s in range(width):
+                    inside[y * width + s] *= emission[rule[y], s]
+            if factor is not None:
+                for s in range(width):
+                    inside[y * width + s] *= factor[first_used + y - 1, s]
         scale[i] = rescale(inside, first * width, (first + here) * width)
         total += scale[i]
     z = 0.0
@@ -109,13 +121,14 @@ def forward(n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: 
 
 @kernel
 def backward(
-    n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, inside: Any, scale: Any, sign: float, use: LvgArrays,
-    share: Any, first_tag: int, pair: Any, first_pair: int,
+    n: int, begin: Any, tag: Any, rule: Any, source: Any, weight: LvgArrays, factor: Any, first_used: int, inside: Any,
+    scale: Any, sign: float, use: LvgArrays | None, factor_slope: Any, first_entry: int, share: Any, pair: Any,
+    first_pair: int,
 ) -> None:  # fmt: skip
     """Posteriors and expected uses, from the last word to the first  [math: tag-outside]."""
-    end, emission = weight.end, weight.emission
-    use_start, use_end, use_emission = use.start, use.end, use.emission
-    transition, use_transition = weight.transition.ravel(), use.transition.ravel()
+    end, emission, transition = weight.end, weight.emission, weight.transition.ravel()
+    if use is not None:
+        use_start, use_end, use_emission, use_transition = use.start, use.end, use.emission, use.transition.ravel()
     tags, width = end.shape
     outside = np.zeros(inside.shape[0])  # times the position's scale over Z: inside × outside is a posterior
     z, link = 0.0, first_pair
@@ -127,23 +140,31 @@ def backward(
     for y in range(begin[n], begin[n + 1]):
         for s in range(width):
             outside[y * width + s] = end[tag[y], s] / z
-            if sign != 0.0:
+            if use is not None:
                 use_end[tag[y], s] += sign * inside[y * width + s] * outside[y * width + s]
     for i in range(n, 0, -1):
-        factor = power_of_two(-scale[i])
+        power = power_of_two(-scale[i])
         first, here = begin[i], begin[i + 1] - begin[i]
         for y in range(first, first + here):
             total = 0.0
-            for s in range(y * width, (y + 1) * width):
-                posterior = inside[s] * outside[s]
+            for s in range(width):
+                posterior = inside[y * width + s] * outside[y * width + s]
                 total += posterior
-                if sign != 0.0:
-                    use_emission[rule[y], s - y * width] += sign * posterior
+                if use is not None:
+                    if rule[y] >= 0:
+                        use_emission[rule[y], s] += sign * posterior
                     if i == 1:
-                        use_start[tag[y], s - y * width] += sign * posterior
-                outside[s] *= emission[rule[y], s - y * width] * factor
+                        use_start[tag[y], s] += sign * posterior
+                if factor_slope is not None:
+                    factor_slope[first_entry + source[y], s] += sign * posterior
+                if rule[y] >= 0:
+                    outside[y * width + s] *= emission[rule[y], s] * power
+                else:
+                    outside[y * width + s] *= power
+                if factor is not None:
+                    outside[y * width + s] *= factor[first_used + y - 1, s]
             if share.shape[0] > 0:
-                share[first_tag + y - 1] = total
+                share[first_entry + y - 1] = total
         if i == 1:
             break
         link -= (first - begin[i - 1]) * here
@@ -162,7 +183,7 @@ def backward(
                     total += part
                     if pair.shape[0] > 0:
                         pair[place + y] += value * part
-                    if sign != 0.0:
+                    if use is not None:
                         part = sign * value
                         for s in range(length):
                             use_transition[column + s] += part * transition[column + s] * outside[of + s]

@@ -33,7 +33,8 @@ class Scores(NamedTuple):
 
     entry_place, query_place: where the components of each entry or query begin. alpha, entry_scale: coefficients,
     times two to the scale. answer, query_scale: what queries were answered. beta, omega: the outside values of alpha
-    and answer, such that beta × alpha and omega × answer are posteriors.
+    and answer, such that beta × alpha and omega × answer are posteriors. edge_factor: what the answers below a planned
+    edge are multiplied with, beside the weights, to be a part of its entry's coefficients.
     """
 
     entry_place: Any
@@ -44,6 +45,7 @@ class Scores(NamedTuple):
     query_scale: Any
     beta: Any
     omega: Any
+    edge_factor: Any
 
 
 class Cut(NamedTuple):
@@ -86,6 +88,7 @@ def scores_for(plan: View, ptr: Any) -> Scores:
     return Scores(
         entry_place, query_place, np.empty(n_alpha), np.empty(n_entries, np.int64),
         np.empty(n_answer), np.empty(n_queries, np.int64), np.empty(n_alpha), np.empty(n_answer),
+        np.empty(plan.edge_left.shape[0]),
     )  # fmt: skip
 
 
@@ -209,7 +212,7 @@ def inside(
     factors: of the planned edges.
     """
     _, node_entry, node_query, entry_rule, entry_edge, _, edge_left, edge_right = plan
-    entry_place, query_place, alpha, entry_scale, answer, query_scale, _, _ = scores
+    entry_place, query_place, alpha, entry_scale, answer, query_scale, _, _, edge_factor = scores
     overlap, use, _ = table
     ptr, weight = parameters.ptr, parameters.weight
     mantissa, exponents = factors
@@ -252,10 +255,12 @@ def inside(
                 for edge in range(entry_edge[entry], entry_edge[entry + 1]):
                     shift = shifts[edge - first_edge] - largest
                     if shift < _LOWEST:
+                        edge_factor[edge] = 0.0
                         continue
                     factor = _POWERS[shift - _LOWEST]
                     if with_factors:
                         factor *= mantissa[edge]
+                    edge_factor[edge] = factor
                     left, right = edge_left[edge], edge_right[edge]
                     if right == COPY:
                         below = entry_place[left]
@@ -287,6 +292,8 @@ def inside(
             down = power_of_two(-exponent)
             for place in range(first, last):
                 alpha[place] *= down
+            for edge in range(first_edge, entry_edge[end]):
+                edge_factor[edge] *= down
             scale = largest + exponent
             if cut.most > 0:
                 cut_smallest(alpha, first, last, cut)
@@ -330,19 +337,17 @@ def inside(
 
 @kernel
 def outside(
-    plan: View, factors: Factors, parameters: Components, table: Table, last_use: int, widest: int, sign: float,
-    cut: Cut, scores: Scores,
-) -> None:  # fmt: skip
+    plan: View, parameters: Components, table: Table, last_use: int, widest: int, sign: float, cut: Cut, scores: Scores
+) -> None:
     """Fill the outside values; where there is room in the table, add sign × the posteriors of uses  [math: gm-outside].
 
-    Outside values are kept times their node's scale over Z. factors: of the planned edges.
+    Outside values are kept times their node's scale over Z.
     """
     _, node_entry, node_query, entry_rule, entry_edge, _, edge_left, edge_right = plan
-    entry_place, query_place, alpha, entry_scale, answer, query_scale, beta, omega = scores
+    entry_place, query_place, alpha, entry_scale, answer, _, beta, omega, edge_factor = scores
     overlap, use, posterior = table
     ptr, weight = parameters.ptr, parameters.weight
-    mantissa, exponents = factors
-    with_posterior, with_factors = posterior.shape[0] > 0, mantissa.shape[0] > 0
+    with_posterior = posterior.shape[0] > 0
     beta[:] = 0.0
     omega[:] = 0.0
     root = node_entry.shape[0] - 2
@@ -404,15 +409,9 @@ def outside(
             for k in range(count):
                 heft[k] = beta[place + k] * weight[ptr[entry_rule[entry]] + k]
             for edge in range(entry_edge[entry], entry_edge[entry + 1]):
-                left, right = edge_left[edge], edge_right[edge]
-                shift = edge_shift(left, right, entry, query_scale, entry_scale)
-                if with_factors:
-                    shift += exponents[edge]
-                if shift < _LOWEST:
+                left, right, factor = edge_left[edge], edge_right[edge], edge_factor[edge]
+                if factor == 0.0:
                     continue
-                factor = power_of_two(shift)
-                if with_factors:
-                    factor *= mantissa[edge]
                 if right == COPY:
                     below = entry_place[left]
                     for k in range(count):
@@ -446,29 +445,11 @@ def add_sums(total: Any, width: int, beta: Any, first: int, last: int) -> None:
 
 
 @kernel
-def edge_shift(left: int, right: int, entry: int, query_scale: Any, entry_scale: Any) -> int:
-    """The scale of the product that an edge makes of what is below it, over its entry's."""
-    if right == COPY:
-        total = entry_scale[left]
-    else:
-        total = 0
-        if left >= 0:
-            total += query_scale[left]
-        if right >= 0:
-            total += query_scale[right]
-    shift: int = max(total, DEAD) - entry_scale[entry]
-    return shift
-
-
-@kernel
-def fill_edge_posteriors(
-    plan: View, factors: Factors, parameters: Components, sign: float, scores: Scores, edge_post: Any
-) -> None:
-    """Sign × the posterior of every edge of the forest. factors: of the planned edges."""
+def fill_edge_posteriors(plan: View, parameters: Components, sign: float, scores: Scores, edge_post: Any) -> None:
+    """Sign × the posterior of every edge of the forest."""
     _, _, _, entry_rule, entry_edge, _, edge_left, edge_right = plan
-    entry_place, query_place, alpha, entry_scale, answer, query_scale, beta, _ = scores
+    entry_place, query_place, alpha, entry_scale, answer, _, beta, _, edge_factor = scores
     ptr, weight = parameters.ptr, parameters.weight
-    with_factors = factors.mantissa.shape[0] > 0
     origin = edge_origins(plan)
     edge_post[:] = 0.0
     for entry in range(entry_rule.shape[0]):
@@ -477,11 +458,6 @@ def fill_edge_posteriors(
             continue
         for edge in range(entry_edge[entry], entry_edge[entry + 1]):
             left, right = edge_left[edge], edge_right[edge]
-            shift = edge_shift(left, right, entry, query_scale, entry_scale)
-            if with_factors:
-                shift += factors.exponent[edge]
-            if shift < _LOWEST:
-                continue
             total = 0.0
             for k in range(entry_place[entry + 1] - place):
                 value = beta[place + k]
@@ -494,9 +470,7 @@ def fill_edge_posteriors(
                     if right >= 0:
                         value *= answer[query_place[right] + k]
                 total += value
-            if with_factors:
-                total *= factors.mantissa[edge]
-            edge_post[origin[edge]] += sign * total * power_of_two(shift)
+            edge_post[origin[edge]] += sign * total * edge_factor[edge]
 
 
 @kernel
@@ -539,13 +513,13 @@ def run(
             edge_post[first_edge:last_edge] = 0.0
         elif with_gradient or with_edges:
             some_sign = sign[number] if sign.shape[0] > 0 else 1.0
-            outside(plan, own, parameters, table, at, widest, some_sign, cut, scores)
+            outside(plan, parameters, table, at, widest, some_sign, cut, scores)
             for node in range(node_post.shape[0]):
                 node_post[node] = 0.0
                 for place in range(entry_place[node_entry[node]], entry_place[node_entry[node + 1]]):
                     node_post[node] += alpha[place] * beta[place]
             if with_edges:
-                fill_edge_posteriors(plan, own, parameters, some_sign, scores, edge_post[first_edge:last_edge])
+                fill_edge_posteriors(plan, parameters, some_sign, scores, edge_post[first_edge:last_edge])
             if with_gradient:
                 for entry in range(entry_rule.shape[0]):
                     if plan.edge_right[entry_edge[entry]] != COPY:

@@ -11,27 +11,25 @@ from typing import Any
 import numpy as np
 
 from lveg.kernels.factors import Factors
-from lveg.kernels.gm import Cut, Scores, Table, edge_shift, inside, scores_for, widest_rule
+from lveg.kernels.gm import Cut, Scores, Table, inside, scores_for, widest_rule
 from lveg.kernels.gm_overlaps import Components, fill_overlaps
 from lveg.kernels.gm_plan import COPY, View, edge_origins, number_blocks, planned_factors, view_plan
-from lveg.kernels.jit import kernel, power_of_two
+from lveg.kernels.jit import kernel
 from lveg.kernels.semiring import draw
 
 
 @kernel
 def draw_edges(
-    plan: View, factors: Factors, table: Table, node_use: Any, query_node: Any, scores: Scores, uniform: Any,
-    chosen: Any,
-) -> int:  # fmt: skip
+    plan: View, table: Table, node_use: Any, query_node: Any, scores: Scores, uniform: Any, chosen: Any
+) -> int:
     """One derivation: its planned edges, parents first, in `chosen`, and how many.
 
-    factors: of the planned edges. node_use: where the uses of each node begin. query_node: the node of each query.
-    uniform: numbers in [0, 1), two for each edge that a derivation may have.
+    node_use: where the uses of each node begin. query_node: the node of each query. uniform: numbers in [0, 1), two
+    for each edge that a derivation may have.
     """
     _, node_entry, node_query, _, entry_edge, _, edge_left, edge_right = plan
-    entry_place, query_place, alpha, entry_scale, answer, query_scale, _, _ = scores
+    entry_place, query_place, alpha, _, answer, _, _, _, edge_factor = scores
     overlap, use, _ = table
-    with_factors = factors.mantissa.shape[0] > 0
     n_nodes = node_entry.shape[0] - 1
     most = 1
     for node in range(n_nodes):
@@ -68,13 +66,7 @@ def draw_edges(
             entry = edge_left[edge]
             edge = entry_edge[entry]
         for edge in range(entry_edge[entry], entry_edge[entry + 1]):
-            left, right = edge_left[edge], edge_right[edge]
-            shift = edge_shift(left, right, entry, query_scale, entry_scale)
-            if with_factors:
-                shift += factors.exponent[edge]
-            value = power_of_two(shift)
-            if with_factors:
-                value *= factors.mantissa[edge]
+            left, right, value = edge_left[edge], edge_right[edge], edge_factor[edge]
             if left >= 0:
                 value *= answer[query_place[left] + component]
             if right >= 0:
@@ -102,9 +94,17 @@ def draw_many(packed: Any, factors: Factors, parameters: Components, uniform: An
     fill_overlaps(parameters, slots, rules, begins, overlap)
     table = Table(overlap, use, np.empty(0))
     plan = view_plan(packed, 0)
-    planned, origin = planned_factors(plan, factors), edge_origins(plan)
-    scores = scores_for(plan, ptr)
-    inside(plan, planned, parameters, table, 0, widest, Cut(0, 0, 0.0, np.zeros(2, np.int64)), scores)
+    origin, scores = edge_origins(plan), scores_for(plan, ptr)
+    inside(
+        plan,
+        planned_factors(plan, factors),
+        parameters,
+        table,
+        0,
+        widest,
+        Cut(0, 0, 0.0, np.zeros(2, np.int64)),
+        scores,
+    )
     n_nodes = plan.node_entry.shape[0] - 1
     node_use = np.zeros(n_nodes + 1, np.int64)
     query_node = np.empty(plan.query_slot.shape[0], np.int32)
@@ -114,6 +114,6 @@ def draw_many(packed: Any, factors: Factors, parameters: Components, uniform: An
         for query in range(plan.node_query[node], plan.node_query[node + 1]):
             query_node[query] = node
     for row in range(uniform.shape[0]):
-        sizes[row] = draw_edges(plan, planned, table, node_use, query_node, scores, uniform[row], chosen[row])
+        sizes[row] = draw_edges(plan, table, node_use, query_node, scores, uniform[row], chosen[row])
         for index in range(sizes[row]):
             chosen[row, index] = origin[chosen[row, index]]

@@ -18,8 +18,8 @@ from lveg.kernels.factors import Factors
 from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
 from lveg.kernels.semiring import draw, edge_scale
 
-_FARTHEST = 1000
-"""An edge whose scale is farther from its node's does not contribute: far above it no subtypes fit its weights."""
+_LOWEST = -1000
+"""Shifts below this are no contribution."""
 
 LEAST = 1e-15
 """A subtype at a node with a lower posterior than this has no part in what is above its children."""
@@ -46,15 +46,17 @@ class Weights(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """The numbers of node v are at place[v] : place[v + 1], one a subtype.
+    """The numbers of node v are at place[v] : place[v + 1], one per subtype.
 
-    value: inside, times two to the node's scale. above: outside, such that above × value is a posterior.
+    value: inside, times two to the node's scale. above: outside, such that above × value is a posterior. edge_factor:
+    what the values of an edge's children are multiplied with, beside the weights, to be a part of its node's.
     """
 
     place: Any
     value: Any
     scale: Any
     above: Any
+    edge_factor: Any
 
 
 @kernel
@@ -95,7 +97,8 @@ def scores_for(forest: Packed, subtypes: Any) -> Scores:
         symbol = node_symbol[node]
         place[node + 1] = place[node] + (subtypes[symbol] if symbol >= 0 else 1)
     size = place[n_nodes]
-    return Scores(place, np.empty(size), np.empty(n_nodes, np.int64), np.empty(size))
+    n_edges = forest.edge_rule.shape[0]
+    return Scores(place, np.empty(size), np.empty(n_nodes, np.int64), np.empty(size), np.empty(n_edges))
 
 
 @kernel
@@ -109,11 +112,9 @@ def most_pairs(subtypes: Any) -> int:
 
 @kernel
 def fill_pairs(
-    begin: int, end: int, level: int, edge_left: Any, edge_right: Any, mantissa: Any, exponents: Any, place: Any,
-    value: Any, scale: Any, pair: Any,
-) -> int:  # fmt: skip
-    """What the children of edges of one rule offer, summed, times two to -level; the number of pairs of subtypes."""
-    with_factors = mantissa.shape[0] > 0
+    begin: int, end: int, edge_left: Any, edge_right: Any, edge_factor: Any, place: Any, value: Any, pair: Any
+) -> int:
+    """What the children of edges of one rule offer, summed; the number of pairs of subtypes."""
     left, right = edge_left[begin], edge_right[begin]
     n_left = np.uint64(place[left + 1] - place[left]) if left >= 0 else np.uint64(1)
     n_right = np.uint64(place[right + 1] - place[right]) if right >= 0 else np.uint64(1)
@@ -121,13 +122,9 @@ def fill_pairs(
     for j in range(size):
         pair[j] = 0.0
     for edge in range(begin, end):
-        left, right = edge_left[edge], edge_right[edge]
-        shift = edge_scale(left, right, exponents[edge] if with_factors else 0, scale) - level
-        if abs(shift) > _FARTHEST:
+        left, right, factor = edge_left[edge], edge_right[edge], edge_factor[edge]
+        if factor == 0.0:
             continue
-        factor = power_of_two(shift)
-        if with_factors:
-            factor *= mantissa[edge]
         if left < 0:
             pair[0] += factor
             continue
@@ -164,7 +161,7 @@ def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any, sco
     _, edge_ptr, edge_rule, edge_left, edge_right = forest
     mantissa, exponents = factors
     _, ptr, weight = weights
-    place, value, scale, _ = scores
+    place, value, scale, _, edge_factor = scores
     n_nodes = edge_ptr.shape[0] - 1
     is_masked, with_factors = is_open.shape[0] > 0, mantissa.shape[0] > 0
     for node in range(n_nodes):
@@ -172,8 +169,8 @@ def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any, sco
         first, last = place[node], place[node + 1]
         scale[node] = DEAD
         level, best = -DEAD, 0.0
-        while best <= 0.0:  # again where the edges of the highest scales have no weight between the subtypes
-            limit, level = level - _FARTHEST, DEAD
+        while best <= 0.0:  # again, where the edges with the highest scales have no weight between the subtypes
+            limit, level = level + _LOWEST, DEAD
             for edge in range(begin, end):
                 one = edge_scale(edge_left[edge], edge_right[edge], exponents[edge] if with_factors else 0, scale)
                 if one < limit:
@@ -182,12 +179,15 @@ def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any, sco
                 value[at] = 0.0
             if level == DEAD:
                 break
+            for edge in range(begin, end):
+                one = edge_scale(edge_left[edge], edge_right[edge], exponents[edge] if with_factors else 0, scale)
+                edge_factor[edge] = power_of_two(one - level) if level + _LOWEST <= one < limit else 0.0
+                if with_factors:
+                    edge_factor[edge] *= mantissa[edge]
             edge = begin
             while edge < end:
                 stop, rule = rule_end(edge, end, edge_rule), edge_rule[edge]
-                size = np.uint64(
-                    fill_pairs(edge, stop, level, edge_left, edge_right, mantissa, exponents, place, value, scale, pair)
-                )
+                size = np.uint64(fill_pairs(edge, stop, edge_left, edge_right, edge_factor, place, value, pair))
                 if rule == STAY:
                     for at in range(first, last):
                         value[at] += pair[at - first]
@@ -210,6 +210,8 @@ def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any, sco
             down = power_of_two(-exponent)
             for at in range(first, last):
                 value[at] *= down
+            for edge in range(begin, end):
+                edge_factor[edge] *= down
             scale[node] = level + exponent
     if n_nodes == 0 or scale[n_nodes - 1] == DEAD:
         return -math.inf
@@ -219,8 +221,7 @@ def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any, sco
 
 @kernel
 def outside(
-    forest: Packed, factors: Factors, weights: Weights, scores: Scores, pair: Any, beside: Any, sign: float, use: Any,
-    edge_post: Any,
+    forest: Packed, weights: Weights, scores: Scores, pair: Any, beside: Any, sign: float, use: Any, edge_post: Any
 ) -> None:  # fmt: skip
     """Fill what is above each node; where there is room, posteriors of edges and uses of weights  [math: lvg-outside].
 
@@ -228,9 +229,8 @@ def outside(
     beside: room for the longest row.
     """
     _, edge_ptr, edge_rule, edge_left, edge_right = forest
-    mantissa, exponents = factors
     _, ptr, weight = weights
-    place, value, scale, above = scores
+    place, value, scale, above, edge_factor = scores
     with_use, with_post = use.shape[0] > 0, edge_post.shape[0] > 0
     root = edge_ptr.shape[0] - 2
     above[:] = 0.0
@@ -242,17 +242,13 @@ def outside(
                 edge_post[edge] = 0.0
             continue
         for at in range(first, last):
-            if not above[at] * value[at] >= LEAST:  # nor a number, where it is infinity times 0
+            if above[at] * value[at] < LEAST:
                 above[at] = 0.0
         edge, end = edge_ptr[node], edge_ptr[node + 1]
         while edge < end:
             stop, rule = rule_end(edge, end, edge_rule), edge_rule[edge]
             if rule != STAY and with_use:
-                size = np.uint64(
-                    fill_pairs(
-                        edge, stop, scale[node], edge_left, edge_right, mantissa, exponents, place, value, scale, pair
-                    )
-                )
+                size = np.uint64(fill_pairs(edge, stop, edge_left, edge_right, edge_factor, place, value, pair))
                 w = np.uint64(ptr[rule])
                 for at in range(first, last):
                     x = sign * above[at]
@@ -275,27 +271,20 @@ def outside(
                             beside[j] += x * weight[w + j]
                     w += size
             while edge < stop:
-                post = hand_down(edge, forest, factors, scale[node], scores, beside)
+                post = 0.0
+                if edge_factor[edge] != 0.0:
+                    post = hand_down(edge_left[edge], edge_right[edge], edge_factor[edge], place, value, above, beside)
                 if with_post:
                     edge_post[edge] = sign * post
                 edge += 1
 
 
 @kernel
-def hand_down(edge: int, forest: Packed, factors: Factors, level: int, scores: Scores, beside: Any) -> float:
+def hand_down(left: int, right: int, factor: float, place: Any, value: Any, above: Any, beside: Any) -> float:
     """Add to the outside of an edge's children; the edge's posterior.
 
-    beside: for each pair of the children's subtypes, what the node above gives it. level: that node's scale.
+    beside: for each pair of the children's subtypes, what the node above gives it.
     """
-    left, right = forest.edge_left[edge], forest.edge_right[edge]
-    place, value, scale, above = scores
-    with_factors = factors.mantissa.shape[0] > 0
-    shift = edge_scale(left, right, factors.exponent[edge] if with_factors else 0, scale) - level
-    if abs(shift) > _FARTHEST:
-        return 0.0
-    factor = power_of_two(shift)
-    if with_factors:
-        factor *= factors.mantissa[edge]
     if left < 0:
         word: float = factor * beside[0]
         return word
@@ -350,8 +339,8 @@ def run(
         log_z[number] = inside(forest, own, weights, all_open, scores, pair)
         if log_z[number] > -math.inf and with_outside:
             some_sign = sign[number] if sign.shape[0] > 0 else 1.0
-            outside(forest, own, weights, scores, pair, beside, some_sign, use, edge_post[edge:end])
-            node_symbol, (place, value, _, above) = forest.node_symbol, scores
+            outside(forest, weights, scores, pair, beside, some_sign, use, edge_post[edge:end])
+            node_symbol, (place, value, _, above, _) = forest.node_symbol, scores
             for node in range(node_symbol.shape[0] if with_usage else 0):
                 if node_symbol[node] >= 0:
                     to = first[node_symbol[node]] - place[node]
@@ -385,8 +374,8 @@ def merge_losses(packed: Any, weights: Weights, usage: Any, loss: Any) -> None:
         forest = view_forest(packed, begin)
         scores = scores_for(forest, subtypes)
         if inside(forest, factors, weights, all_open, scores, pair) > -math.inf:
-            outside(forest, factors, weights, scores, pair, beside, 0.0, nothing, nothing)
-            node_symbol, (place, value, _, above) = forest.node_symbol, scores
+            outside(forest, weights, scores, pair, beside, 0.0, nothing, nothing)
+            node_symbol, (place, value, _, above, _) = forest.node_symbol, scores
             for node in range(node_symbol.shape[0]):
                 symbol = node_symbol[node]
                 if symbol < 0:
@@ -405,15 +394,14 @@ def merge_losses(packed: Any, weights: Weights, usage: Any, loss: Any) -> None:
 
 
 @kernel
-def draw_edges(forest: Packed, factors: Factors, weights: Weights, scores: Scores, uniform: Any, chosen: Any) -> int:
+def draw_edges(forest: Packed, weights: Weights, scores: Scores, uniform: Any, chosen: Any) -> int:
     """Draw a derivation from the posterior; its edges, parents first, in `chosen`, and how many.
 
     uniform: two numbers in [0, 1) for each edge that a derivation may have  [math: lvg-sample].
     """
     _, edge_ptr, edge_rule, edge_left, edge_right = forest
-    mantissa, exponents = factors
     subtypes, ptr, weight = weights
-    place, value, scale, _ = scores
+    place, value, _, _, edge_factor = scores
     n_nodes = edge_ptr.shape[0] - 1
     most_edges = 1
     for node in range(n_nodes):
@@ -427,9 +415,7 @@ def draw_edges(forest: Packed, factors: Factors, weights: Weights, scores: Score
         node, subtype = stack[height, 0], stack[height, 1]
         begin, end = edge_ptr[node], edge_ptr[node + 1]
         for edge in range(begin, end):
-            width = fill_pairs(
-                edge, edge + 1, scale[node], edge_left, edge_right, mantissa, exponents, place, value, scale, pair
-            )
+            width = fill_pairs(edge, edge + 1, edge_left, edge_right, edge_factor, place, value, pair)
             total = pair[subtype] if edge_rule[edge] == STAY else 0.0
             for j in range(width if edge_rule[edge] != STAY else 0):
                 total += weight[ptr[edge_rule[edge]] + subtype * width + j] * pair[j]
@@ -438,9 +424,7 @@ def draw_edges(forest: Packed, factors: Factors, weights: Weights, scores: Score
         left, right, rule = edge_left[edge], edge_right[edge], edge_rule[edge]
         picked = subtype
         if rule != STAY:
-            width = fill_pairs(
-                edge, edge + 1, scale[node], edge_left, edge_right, mantissa, exponents, place, value, scale, pair
-            )
+            width = fill_pairs(edge, edge + 1, edge_left, edge_right, edge_factor, place, value, pair)
             for j in range(width):
                 pair[j] *= weight[ptr[rule] + subtype * width + j]
             picked = draw(pair, 0, width, uniform[2 * size + 1])
@@ -463,4 +447,4 @@ def draw_many(packed: Any, factors: Factors, weights: Weights, uniform: Any, cho
     scores = scores_for(forest, weights.subtypes)
     inside(forest, factors, weights, np.empty(0, np.bool_), scores, np.empty(most_pairs(weights.subtypes)))
     for row in range(uniform.shape[0]):
-        sizes[row] = draw_edges(forest, factors, weights, scores, uniform[row], chosen[row])
+        sizes[row] = draw_edges(forest, weights, scores, uniform[row], chosen[row])

@@ -50,7 +50,7 @@ def coarse_to_fine(
         log_z = inside(forest, factors, weights, is_open, scores, pair)
         if log_z == -math.inf:
             return log_z
-        outside(forest, factors, weights, scores, pair, beside, 1.0, nothing, post)
+        outside(forest, weights, scores, pair, beside, 1.0, nothing, post)
         if level + 1 < n_levels:
             is_open = open_subtypes(forest, levels, level + 1, scores, least)
             forest, factors, origin = narrow(forest, factors, origin, post, least)
@@ -67,7 +67,7 @@ def coarse_to_fine(
 @kernel
 def open_subtypes(forest: Packed, levels: Levels, level: int, scores: Scores, least: float) -> Any:
     """By place at a level, whether the posterior of the subtype's group, at the level before, is large enough."""
-    node_symbol, (place, value, _, above) = forest.node_symbol, scores
+    node_symbol, (place, value, _, above, _) = forest.node_symbol, scores
     subtypes, first, group = levels.subtypes[level], levels.first[level], levels.group
     size = 0
     for node in range(node_symbol.shape[0]):

@@ -17,42 +17,48 @@ from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
 
 @kernel
 def inside(
-    edge_ptr: Any, edge_left: Any, edge_right: Any, weight: Any, factors: Factors, value: Any, scale: Any
-) -> float:
-    """log Z; fills value and scale of every node  [math: inside]."""
+    edge_ptr: Any, edge_left: Any, edge_right: Any, weight: Any, factors: Factors, value: Any, scale: Any,
+    edge_factor: Any,
+) -> float:  # fmt: skip
+    """log Z; fills value and scale of every node  [math: inside].
+
+    edge_factor: filled with what the values of an edge's children are multiplied with to be a part of its node's.
+    """
     mantissa, exponents = factors
     with_factors = mantissa.shape[0] > 0
     n_nodes = value.shape[0]
     for node in range(n_nodes):
+        begin, end = edge_ptr[node], edge_ptr[node + 1]
         largest = DEAD
-        for edge in range(edge_ptr[node], edge_ptr[node + 1]):
+        for edge in range(begin, end):
             if weight[edge] > 0.0:
                 extra = exponents[edge] if with_factors else 0
                 largest = max(largest, edge_scale(edge_left[edge], edge_right[edge], extra, scale))
-        if largest == DEAD:
-            value[node] = 0.0
-            scale[node] = DEAD
-            continue
         total = 0.0
-        for edge in range(edge_ptr[node], edge_ptr[node + 1]):
-            extra = exponents[edge] if with_factors else 0
-            shift = edge_scale(edge_left[edge], edge_right[edge], extra, scale) - largest
-            if weight[edge] > 0.0 and shift > -1000:
-                product = weight[edge] * power_of_two(shift)
+        for edge in range(begin, end):
+            left, right = edge_left[edge], edge_right[edge]
+            shift = edge_scale(left, right, exponents[edge] if with_factors else 0, scale) - largest
+            edge_factor[edge] = 0.0
+            if weight[edge] > 0.0 and shift > -1000 and largest > DEAD:
+                factor = weight[edge] * power_of_two(shift)
                 if with_factors:
-                    product *= mantissa[edge]
-                if edge_left[edge] >= 0:
-                    product *= value[edge_left[edge]]
-                if edge_right[edge] >= 0:
-                    product *= value[edge_right[edge]]
-                total += product
+                    factor *= mantissa[edge]
+                edge_factor[edge] = factor
+                if left >= 0:
+                    factor *= value[left]
+                if right >= 0:
+                    factor *= value[right]
+                total += factor
         if total <= 0.0:
             value[node] = 0.0
             scale[node] = DEAD
             continue
         exponent = exponent_of(total)
-        value[node] = total * power_of_two(-exponent)
+        down = power_of_two(-exponent)
+        value[node] = total * down
         scale[node] = largest + exponent
+        for edge in range(begin, end):
+            edge_factor[edge] *= down
     if n_nodes == 0 or scale[n_nodes - 1] == DEAD:
         return -math.inf
     log_z: float = math.log(value[n_nodes - 1]) + scale[n_nodes - 1] * math.log(2.0)
@@ -72,19 +78,9 @@ def edge_scale(left: int, right: int, exponent: int, scale: Any) -> int:
 
 @kernel
 def outside(
-    edge_ptr: Any,
-    edge_left: Any,
-    edge_right: Any,
-    weight: Any,
-    factors: Factors,
-    value: Any,
-    scale: Any,
-    node_post: Any,
-    edge_post: Any,
+    edge_ptr: Any, edge_left: Any, edge_right: Any, edge_factor: Any, value: Any, node_post: Any, edge_post: Any
 ) -> None:
-    """Fill the posteriors of nodes and edges  [math: outside]."""
-    mantissa, exponents = factors
-    with_factors = mantissa.shape[0] > 0
+    """Fill the posteriors of nodes and edges, given what `inside` has filled  [math: outside]."""
     n_nodes = value.shape[0]
     above = np.zeros(n_nodes)
     above[n_nodes - 1] = 1.0 / value[n_nodes - 1]
@@ -92,13 +88,7 @@ def outside(
         node_post[node] = above[node] * value[node]
         for edge in range(edge_ptr[node], edge_ptr[node + 1]):
             left, right = edge_left[edge], edge_right[edge]
-            shift = edge_scale(left, right, exponents[edge] if with_factors else 0, scale) - scale[node]
-            edge_post[edge] = 0.0
-            if above[node] <= 0.0 or shift < -1000 or weight[edge] <= 0.0:
-                continue
-            factor = above[node] * weight[edge] * power_of_two(shift)
-            if with_factors:
-                factor *= mantissa[edge]
+            factor = above[node] * edge_factor[edge]
             in_left = value[left] if left >= 0 else 1.0
             in_right = value[right] if right >= 0 else 1.0
             edge_post[edge] = factor * in_left * in_right

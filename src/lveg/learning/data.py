@@ -12,13 +12,11 @@ from lveg.errors import UsageError
 from lveg.forest.forest import Forest
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.grammar.lexicon import Tagged
 from lveg.learning.examples import Examples, collect
 from lveg.learning.options import ForestOptions
 from lveg.learning.run import Run
 from lveg.trees import Tree
-
-Tagged = Sequence[tuple[str, str]]
-"""A sentence as (word, tag) pairs."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from lveg.contexts.context import ForestContext
 from lveg.errors import GrammarError
+from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
@@ -45,8 +46,7 @@ class Contextual(ForestFamily):
 
     def _parts(self, vector: Floats) -> list[Floats]:
         """Of a vector of something for every parameter the views of the family and of each context."""
-        sizes = [self.family.value.size, *(context.value.size for context in self.contexts)]
-        return np.split(vector, np.cumsum(sizes)[:-1])
+        return np.split(vector, part_sizes(self.family.value, [context.value for context in self.contexts]))
 
     def arrays(self) -> Arrays:
         """Those of the family and the contexts, each behind its number."""
@@ -74,27 +74,11 @@ class Contextual(ForestFamily):
 
     def pack(self, forest: Forest) -> Ints:
         """The packed forest and what each context reads of it: length, their lengths, and they."""
-        parts = [self.family.pack(forest), *(context.rows(forest) for context in self.contexts)]
-        sizes = [len(part) for part in parts]
-        head = np.array([1 + len(sizes) + sum(sizes), *sizes], np.int32)
-        return np.concatenate([head, *parts])
-
-    def _unpack(self, packed: Ints) -> list[Ints]:
-        """The packed forests, and what each context reads of them, each one after the other."""
-        n_parts = 1 + len(self.contexts)
-        found: list[list[Ints]] = [[] for _ in range(n_parts)]
-        begin = 0
-        while begin < len(packed):
-            at = begin + 1 + n_parts
-            for part, size in zip(found, packed[begin + 1 : at].tolist(), strict=True):
-                part.append(packed[at : at + size])
-                at += size
-            begin = at
-        return [np.concatenate(part) for part in found]
+        return join([self.family.pack(forest), *(context.rows(forest) for context in self.contexts)])
 
     def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each of the packed forests; adds sign × its derivative in all parameters to `slope`."""
-        plain, *rows = self._unpack(packed)
+        plain, *rows = separate(packed, 1 + len(self.contexts))
         log_factor = self._score(rows, log_factor)
         if ask.slope is None:
             return self.family.run(plain, log_factor)

@@ -87,12 +87,12 @@ class Pcfg(ForestFamily):
         """log Z, and with the outside pass the posteriors of nodes and edges."""
         weight, factors = self._edge_weights(forest.edge_rule), split_factors(log_factor)
         size = len(forest.node_symbol)
-        value, scale = np.empty(size), np.empty(size, np.int64)
+        value, scale, factor = np.empty(size), np.empty(size, np.int64), np.empty(len(weight))
         node, edge = np.zeros(size), np.zeros(len(weight))
         links = forest.edge_ptr, forest.edge_left, forest.edge_right
-        log_z = semiring.inside(*links, weight, factors, value, scale)
+        log_z = semiring.inside(*links, weight, factors, value, scale, factor)
         if with_outside and log_z > -np.inf:
-            semiring.outside(*links, weight, factors, value, scale, node, edge)
+            semiring.outside(*links, factor, value, node, edge)
         if log_factor is not None:
             weight = weight * np.exp(log_factor)
         return Posterior(log_z, node, edge, weight)

@@ -76,17 +76,24 @@ class Product(Judge):
 
     def log_prob(self, part: Forest, forest: Forest) -> float:
         """The log of the mean share that the derivations of `part` have among those of `forest`."""
-        return _log_mean([member.log_prob(part, forest) for member in self.members])
+        return _log_mean([member.log_prob(part, forest) for member in self._able(forest)])
 
     def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
         """Derivations drawn independently, each from a member drawn evenly; edges with parents first."""
-        chosen = np.random.default_rng(seed).integers(len(self.members), size=count)
+        able = self._able(forest)
+        if not able:
+            raise GrammarError("no derivation has any weight: there is none to draw")
+        chosen = np.random.default_rng(seed).integers(len(able), size=count)
         drawn = [
-            iter(member.samples(forest, int((chosen == number).sum()), seed))
-            for number, member in enumerate(self.members)
+            iter(member.samples(forest, int((chosen == number).sum()), seed)) for number, member in enumerate(able)
         ]
         return [next(drawn[number]) for number in chosen]
 
+    def _able(self, forest: Forest) -> list[Judge]:
+        """The members that say something of a forest."""
+        return [member for member in self.members if member.derives(forest)]
+
 
 def _log_mean(logs: Sequence[float]) -> float:
-    return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
+    """The log of the mean of numbers that are given as logs; of none, -inf."""
+    return float(np.logaddexp.reduce(logs) - np.log(len(logs))) if logs else -np.inf

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lveg.errors import GrammarError
-from lveg.families.chain import NOTHING_ASKED, ChainFamily, tag_table
+from lveg.families.chain import ChainFamily, tag_table
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.families.gm.options import COVARIANCES
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -44,6 +44,11 @@ class TagGm(ChainFamily):
     def n_tags(self) -> int:
         """The number of tags."""
         return self.tags
+
+    @property
+    def width(self) -> int:
+        """How many components an emission has."""
+        return self.components
 
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
@@ -88,14 +93,16 @@ class TagGm(ChainFamily):
         log_weight, mean, log_std = self.parts(self.value)
         return GmArrays(np.exp(log_weight), mean, np.exp(2.0 * log_std))
 
-    def run(
-        self, packed: Ints, is_given: bool, sign: float = 0.0, into: Floats | None = None,
-        found: Posteriors = NOTHING_ASKED,
+    def _run(
+        self, packed: Ints, is_given: bool, sign: float, into: Floats | None, factor: Floats | None,
+        factor_slope: Floats | None, found: Posteriors,
     ) -> float:  # fmt: skip
         """The summed log Z of packed sentences; adds sign × its gradient to `into`."""
         slope = _NOTHING if into is None else self.parts(into)
         sign = 0.0 if into is None else sign
-        return run(packed, is_given, sign, self.table, self.tags, self.components, self.numbers, slope, found)
+        return run(
+            packed, is_given, sign, self.tags, self.components, self.numbers, slope, factor, factor_slope, found
+        )  # fmt: skip
 
 
 def shapes_of(tags: int, n_emissions: int, components: int, dim: int, covariance: str) -> tuple[tuple[int, int], ...]:

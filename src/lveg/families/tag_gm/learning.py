@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lveg.families.chain import chain_examples
 from lveg.families.family import Facts
 from lveg.families.tag_gm.family import TagGm, shapes_of, start_gm
 from lveg.families.tag_gm.options import TagGmOptions
@@ -21,4 +20,4 @@ def learn(data: TagData, options: TagGmOptions, run: Run) -> tuple[TagGm, Facts]
     first = start_gm(
         data.grammar, data.weight, options.components, options.dim, options.covariance, options.spread, run.seed
     )
-    return descend(first, chain_examples(data.grammar, data.tagged), options, run), {}
+    return descend(first, first.examples(data.grammar, data.tagged), options, run), {}

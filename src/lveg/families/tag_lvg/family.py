@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lveg.errors import GrammarError
-from lveg.families.chain import NOTHING_ASKED, ChainFamily, tag_table
+from lveg.families.chain import ChainFamily, tag_table
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.chain import Posteriors, TagTable
@@ -39,6 +39,11 @@ class TagLvg(ChainFamily):
     def n_tags(self) -> int:
         """The number of tags."""
         return self.tags
+
+    @property
+    def width(self) -> int:
+        """How many subtypes a tag has."""
+        return self.subtypes
 
     @cached_property
     def is_probability(self) -> bool:
@@ -88,16 +93,13 @@ class TagLvg(ChainFamily):
         pieces = vector[:a], vector[a:b], vector[b:c], vector[c:]
         return LvgArrays(*(piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)))
 
-    def run(
-        self, packed: Ints, is_given: bool, sign: float = 0.0, into: Floats | None = None,
-        found: Posteriors = NOTHING_ASKED,
+    def _run(
+        self, packed: Ints, is_given: bool, sign: float, into: Floats | None, factor: Floats | None,
+        factor_slope: Floats | None, found: Posteriors,
     ) -> float:  # fmt: skip
         """The summed log Z of packed sentences; adds sign × the expected uses of parameters to `into`."""
-        use = _NOTHING if into is None else self.parts(into)
-        return run(packed, is_given, 0.0 if into is None else sign, self.table, self.weight, use, found)
-
-
-_NOTHING = LvgArrays(np.empty((0, 0)), np.empty((0, 0, 0, 0)), np.empty((0, 0)), np.empty((0, 0)))
+        use = None if into is None else self.parts(into)
+        return run(packed, is_given, sign, self.weight, use, factor, factor_slope, found)
 
 
 def size_of(tags: int, n_emissions: int, subtypes: int) -> int:

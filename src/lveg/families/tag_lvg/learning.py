@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lveg.families.chain import chain_examples
 from lveg.families.family import Facts
 from lveg.families.tag_lvg.em import EM_COPIES, TagEm
 from lveg.families.tag_lvg.family import TagLvg, size_of, start_lvg
@@ -21,7 +20,7 @@ def learn(data: TagData, options: TagLvgOptions, run: Run) -> tuple[TagLvg, Fact
     copies = gradient_copies(options) if options.objective == "discriminative" else EM_COPIES
     check_memory(f"--subtypes {options.subtypes}", size_of(n_tags, n_words, options.subtypes), copies)
     first = start_lvg(data.grammar, data.weight, options.subtypes, options.noise, run.seed)
-    examples = chain_examples(data.grammar, data.tagged)
+    examples = first.examples(data.grammar, data.tagged)
     if options.objective == "discriminative":
         return descend(first, examples, options, run), {}
     em = TagEm(first, data.grammar, data.weight, examples, options.smoothing, run)

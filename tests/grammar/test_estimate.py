@@ -9,34 +9,11 @@ from collections import defaultdict
 import pytest
 from oracles import toy_of, tree_mass
 
-from lveg.families.estimate import hmm_weights, pcfg_weights
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import tag_grammar, tree_grammar
+from lveg.grammar.estimate import hmm_weights, pcfg_weights
+from lveg.grammar.grammar import Floats, Grammar, tag_grammar, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
-from lveg.trees import Tree
-
-
-def tree(text: str) -> Tree:
-    """A tree from brackets, for tests alone."""
-    stack: list[tuple[str, list[Tree]]] = []
-    tokens = text.replace("(", " ( ").replace(")", " ) ").split()
-    done: list[Tree] = []
-    place = 0
-    while place < len(tokens):
-        if tokens[place] == "(":
-            stack.append((tokens[place + 1], []))
-            place += 2
-        elif tokens[place] == ")":
-            label, children = stack.pop()
-            (stack[-1][1] if stack else done).append(Tree(label, children))
-            place += 1
-        else:
-            label, _ = stack.pop()
-            (stack[-1][1] if stack else done).append(Tree(label, (), tokens[place]))
-            place += 2
-    (found,) = done
-    return found
-
+from lveg.treebank.penn import parse_tree
 
 FINITE = [
     "(TOP (S (NP (D the) (N dog)) (VP (V barks) (NP (D a) (N dog)))))",
@@ -58,33 +35,33 @@ RECURSIVE = [
 ]
 
 
-def weighted(texts: list[str], **scheme: int | str) -> tuple:
-    trees = [tree(text) for text in texts]
-    grammar = tree_grammar(trees, Binarisation(**scheme), LexiconOptions(threshold=1))
+def weighted(texts: list[str], scheme: Binarisation) -> tuple[Grammar, Floats]:
+    """The grammar of trees, and its probabilities."""
+    grammar = tree_grammar([parse_tree(text) for text in texts], scheme, LexiconOptions(threshold=1))
     return grammar, pcfg_weights(grammar)
 
 
 @pytest.mark.parametrize("horizontal", [0, 2])
 def test_finite_language_sums_to_one(horizontal: int) -> None:
     # With no memory a PART may repeat itself, and the language is not finite: the sum only tends to one.
-    mass = tree_mass(toy_of(*weighted(FINITE, horizontal=horizontal)), 60)
+    mass = tree_mass(toy_of(*weighted(FINITE, Binarisation(horizontal=horizontal))), 60)
     assert math.isclose(mass, 1.0, abs_tol=1e-9)
 
 
 def test_language_with_phrases_that_never_branch_sums_to_one() -> None:
-    assert math.isclose(tree_mass(toy_of(*weighted(UNARY_ONLY)), 10), 1.0, abs_tol=1e-9)
+    assert math.isclose(tree_mass(toy_of(*weighted(UNARY_ONLY, Binarisation())), 10), 1.0, abs_tol=1e-9)
 
 
-@pytest.mark.parametrize("scheme", [{}, {"vertical": 2}, {"horizontal": 1, "direction": "left"}])
-def test_trees_never_weigh_more_than_one(scheme: dict) -> None:
-    toy = toy_of(*weighted(RECURSIVE, **scheme))
+@pytest.mark.parametrize("scheme", [Binarisation(), Binarisation(vertical=2), Binarisation("left", horizontal=1)])
+def test_trees_never_weigh_more_than_one(scheme: Binarisation) -> None:
+    toy = toy_of(*weighted(RECURSIVE, scheme))
     masses = [tree_mass(toy, size) for size in (3, 10, 40)]
     assert masses == sorted(masses)
     assert 0.5 < masses[-1] <= 1 + 1e-9
 
 
 def test_every_rule_has_weight() -> None:
-    _, weight = weighted(RECURSIVE)
+    _, weight = weighted(RECURSIVE, Binarisation())
     assert (weight > 0).all()
 
 

@@ -67,7 +67,7 @@ def pair_names(before: str, lowered: str, behind: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class Forms:
+class Properties:
     """The properties that have a row of weights, and which of them the words of a sentence have."""
 
     names: tuple[str, ...]
@@ -135,7 +135,7 @@ class Forms:
 _MOST_CACHED = 200_000  # words
 
 
-def learn_forms(sentences: Iterable[Sequence[str]]) -> Forms:
+def learn_properties(sentences: Iterable[Sequence[str]]) -> Properties:
     """The properties of the words of these sentences; neighbours must have been seen more than once."""
     own: Counter[str] = Counter()
     near: Counter[str] = Counter()
@@ -145,4 +145,4 @@ def learn_forms(sentences: Iterable[Sequence[str]]) -> Forms:
         for i in range(2, len(words) + 2):
             near.update(near_name(place, lowered[i + place]) for place in PLACES)
             near.update(pair_names(*lowered[i - 1 : i + 2]))
-    return Forms((*sorted(own), *sorted(name for name, count in near.items() if count >= _LEAST_NEAR)))
+    return Properties((*sorted(own), *sorted(name for name, count in near.items() if count >= _LEAST_NEAR)))

@@ -9,23 +9,24 @@ import pytest
 from test_lvg import annotated, random_model, small_forests
 
 from lveg.errors import GrammarError
-from lveg.families.lvg import Lvg, from_counts, pack, shape_of
-from lveg.families.split_lvg import SplitLvg
+from lveg.families.forest import pack
+from lveg.families.lvg.family import Lvg, from_counts, shape_of
+from lveg.families.split_merge.family import SplitMerge
 from lveg.forest.forest import Forest
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import Grammar, tree_grammar
+from lveg.grammar.grammar import Grammar, Ints, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
 from lveg.kernels.factors import split_factors
 from lveg.kernels.lvg_levels import coarse_to_fine
 from lveg.treebank.penn import parse_tree
 
 
-def split_model(grammar: Grammar, seed: int) -> SplitLvg:
-    """Four subtypes a symbol, in two groups, and random weights."""
+def split_model(grammar: Grammar, seed: int) -> SplitMerge:
+    """Four subtypes per symbol, in two groups, and random weights."""
     dice = np.random.default_rng(seed)
     shape = shape_of(grammar, np.full(len(grammar.symbols), 4, np.int32))
     counts = np.tile(np.array([0, 0, 1, 1], np.int32), len(grammar.symbols))
-    return SplitLvg(Lvg(shape, dice.uniform(0.01, 1.0, shape.size)), counts[None], dice.uniform(0.1, 5, len(counts)))
+    return SplitMerge(Lvg(shape, dice.uniform(0.01, 1.0, shape.size)), counts[None], dice.uniform(0.1, 5, len(counts)))
 
 
 def test_without_pruning_levels_change_nothing() -> None:
@@ -37,7 +38,7 @@ def test_without_pruning_levels_change_nothing() -> None:
         np.testing.assert_allclose(found.node, exact.node, atol=1e-12)
 
 
-def pruned_sum(model: SplitLvg, grammar: Grammar, forest: Forest) -> float:
+def pruned_sum(model: SplitMerge, grammar: Grammar, forest: Forest) -> float:
     """The summed weight of what the coarse level leaves, derivation by derivation and subtype by subtype."""
     coarse = model.finest.project(model.groups[0], model.usage)
     known = annotated(coarse, grammar, forest)
@@ -87,11 +88,17 @@ def proper_grammar(seed: int) -> tuple[Grammar, Lvg]:
     return grammar, from_counts(shape, dice.uniform(0.1, 2.0, shape.size))
 
 
-def test_projections_sum_to_one_and_one_group_a_subtype_is_the_grammar_itself() -> None:
+def own_numbers(model: Lvg) -> Ints:
+    """The number of each subtype within its symbol."""
+    shape = model.shape
+    return (np.arange(shape.n_subtypes) - np.repeat(shape.first[:-1], shape.subtypes)).astype(np.int32)
+
+
+def test_projections_sum_to_one_and_one_group_per_subtype_is_the_grammar_itself() -> None:
     for seed in range(10):
         _, model = proper_grammar(seed)
         dice = np.random.default_rng(seed)
-        own = np.arange(model.shape.n_subtypes) - np.repeat(model.shape.first[:-1], model.shape.subtypes)
+        own = own_numbers(model)
         usage = dice.uniform(0.0, 3.0, model.shape.n_subtypes)
         for group in (own // 2, own // 3, np.zeros_like(own)):
             assert model.project(group, usage).is_probability
@@ -100,12 +107,12 @@ def test_projections_sum_to_one_and_one_group_a_subtype_is_the_grammar_itself() 
 
 def test_projecting_twice_is_projecting_once() -> None:
     _, model = proper_grammar(3)
-    own = np.arange(model.shape.n_subtypes) - np.repeat(model.shape.first[:-1], model.shape.subtypes)
+    own = own_numbers(model)
     usage = np.random.default_rng(3).uniform(0.5, 3.0, model.shape.n_subtypes)
     halves = model.project(own // 2, usage)
     place = np.repeat(halves.shape.first[:-1], model.shape.subtypes) + own // 2
-    summed = np.bincount(place, weights=usage)
-    twice = halves.project(np.zeros(halves.shape.n_subtypes, np.int64), summed)
+    summed = np.bincount(place, weights=usage).astype(np.float64)
+    twice = halves.project(np.zeros(halves.shape.n_subtypes, np.int32), summed)
     once = model.project(np.zeros_like(own), usage)
     np.testing.assert_allclose(twice.weight, once.weight, rtol=1e-12)
 

@@ -1,0 +1,102 @@
+"""Log-linear weights of the forms of words, for each tag and each of its states  [math: forms]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lveg.contexts.context import ChainContext
+from lveg.contexts.forms.properties import Properties, learn_properties
+from lveg.errors import GrammarError
+from lveg.families.family import Arrays, Facts, check_arrays, check_value
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.forms import add_to_rows, score_rows
+
+GRID, MOST_STEPS, LEAST_STEPS = 1 / 32, 127, 3
+"""Weights are quantised to multiples of GRID, as int8. Forms whose weights are all below LEAST_STEPS of it are dropped.
+Neither changes accuracy."""
+
+MOST_WEIGHT = 700.0
+"""Bound on abs(weight)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forms(ChainContext):
+    """Weights of properties of words, (properties × tags × states), in one vector."""
+
+    tags: int
+    width: int
+    properties: Properties
+    value: Floats
+
+    name = "forms"
+
+    def __post_init__(self) -> None:
+        check_value(self.value, len(self.properties.names) * self.tags * self.width, MOST_WEIGHT)
+
+    def with_value(self, value: Floats) -> Forms:
+        """The same properties with other weights."""
+        return Forms(self.tags, self.width, self.properties, value)
+
+    def table(self, vector: Floats) -> Floats:
+        """A vector of something for every weight as (properties, tags × states)."""
+        return vector.reshape(-1, self.tags * self.width)
+
+    def rows(self, words: Sequence[str]) -> Ints:
+        """Length, number of words, how many properties each word has, and the properties of all words."""
+        counts, rows = self.properties.rows(words)
+        return np.array([2 + len(counts) + len(rows), len(counts), *counts, *rows], np.int32)
+
+    def score(self, lattices: Ints, rows: Ints) -> Floats:
+        """The sum of the weights of each word's properties, for each state of each tag it may have."""
+        score: Floats = score_rows(lattices, rows, self.table(self.value), self.width)
+        return score
+
+    def add(self, lattices: Ints, rows: Ints, factor_slope: Floats, slope: Floats) -> None:
+        """Add the slope of each state of each tag of a word to the weights of the word's properties."""
+        add_to_rows(lattices, rows, factor_slope, self.table(slope))
+
+    def rounded(self) -> Forms:
+        """The same with quantised weights, and without properties that hardly weigh."""
+        steps = self._steps()
+        kept = np.flatnonzero((np.abs(steps) >= LEAST_STEPS).any(axis=1))
+        names = tuple(self.properties.names[row] for row in kept)
+        return Forms(self.tags, self.width, Properties(names), GRID * steps[kept].ravel())
+
+    def _steps(self) -> Any:
+        """The weights in steps of the grid, int8 (properties, tags × states)."""
+        return np.clip(np.round(self.table(self.value) / GRID), -MOST_STEPS, MOST_STEPS).astype(np.int8)
+
+    def arrays(self) -> Arrays:
+        """The quantised weights."""
+        return {"steps": self._steps()}
+
+    def facts(self) -> Facts:
+        """The properties, and the number of states of a tag."""
+        return {"width": self.width, "names": list(self.properties.names)}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Forms:
+        """The context in a model file."""
+        check_arrays(arrays, {"steps": (np.int8, 2)})
+        width, names, steps = facts.get("width"), facts.get("names"), arrays["steps"]
+        if len(facts) != 2 or type(width) is not int or not isinstance(names, list) or width < 1:
+            raise GrammarError("its settings are not a width and names")
+        if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
+            raise GrammarError("a form is not a text, or is there twice")
+        if steps.shape != (len(names), len(grammar.tags) * width):
+            raise GrammarError("there are not weights for every form, tag and state")
+        return cls(len(grammar.tags), width, Properties(tuple(names)), GRID * steps.ravel())
+
+    def describe(self) -> Facts:
+        """Numbers of forms and weights."""
+        return {"forms": len(self.properties.names), "parameters": int(self.value.size)}
+
+
+def start_forms(sentences: Iterable[Sequence[str]], tags: int, width: int) -> Forms:
+    """The forms that occur in the sentences, all of weight 0."""
+    properties = learn_properties(sentences)
+    return Forms(tags, width, properties, np.zeros(len(properties.names) * tags * width))
