@@ -207,11 +207,11 @@ class Parser:
         plain = self._treebank(parses)
         family = plain if fallback == "glue" else self.family
         posterior = family.posterior(forest)
-        best = decode(grammar, forest, posterior, decoder, count) if np.isfinite(posterior.log_z) else []
+        best = decode(grammar, forest, posterior, decoder, count) if posterior.is_sound else []
         if not best and family is not plain:  # subtypes that were learned without smoothing may fit nowhere
             family, fallback = plain, fallback or plain.name
             posterior = family.posterior(forest)
-            best = decode(grammar, forest, posterior, decoder, count) if np.isfinite(posterior.log_z) else []
+            best = decode(grammar, forest, posterior, decoder, count) if posterior.is_sound else []
         if not best:
             return self._flat(words, constraints)
         # The treebank grammar's own Z is known before pruning; that of others is over the forest.
