@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from lveg.container import pack as pack_file
 from lveg.container import unpack
 from lveg.contexts.context import ForestContext
 from lveg.errors import ModelError
+from lveg.families.chain import word_tags
 from lveg.families.contextual.family import Contextual
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import ForestFamily
@@ -27,10 +29,10 @@ from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.assemble import STAY
 from lveg.learning.checkpoint import Checkpoint
-from lveg.model import Model, Parser, combine
+from lveg.model import Model, Parser, Tagger, combine
 from lveg.model_io import load_model, save_model
 from lveg.options import describe
-from lveg.training import Setting, train_parser
+from lveg.training import Setting, train_parser, train_tagger
 from lveg.treebank.penn import read_trees
 from lveg.treebank.synthetic import ENGLISH
 from lveg.trees import Tree
@@ -209,6 +211,101 @@ class TestParsers:
             assert parser.log_prob(best.tree) == pytest.approx(best.log_prob, abs=0.02)
 
 
+TAGGERS = trainable("tagger")
+tagger_kinds = pytest.mark.parametrize("kind", TAGGERS.values(), ids=TAGGERS)
+
+
+@cache
+def tagged() -> list[list[tuple[str, str]]]:
+    return [list(zip(tree.words(), tree.tags(), strict=True)) for tree in trees()]
+
+
+@cache
+def trained_tagger(kind: Kind) -> Tagger:
+    """A small tagger of the family."""
+    return train_tagger(tagged()[:50], tagged()[50:], kind.name, **small_options(kind))
+
+
+def sequences(packed: Ints) -> Iterator[Ints]:
+    """A packed sentence with each of its tag sequences given."""
+    n = int(packed[1])
+    for places in itertools.product(*(range(len(tags)) for tags in word_tags(packed))):
+        given = packed.copy()
+        given[3 : 3 + n] = places
+        yield given
+
+
+class TestTaggers:
+    @tagger_kinds
+    def test_what_it_is(self, kind: Kind) -> None:
+        assert kind.load_family().name == kind.name
+        assert repr(trained_tagger(kind)).startswith(f"<Tagger of model {kind.name}")
+
+    @tagger_kinds
+    def test_sums_and_posteriors_equal_enumeration(self, kind: Kind) -> None:
+        tagger = trained_tagger(kind)
+        words = [[word for word, _ in sentence[:3]] for sentence in tagged()[:3]] + [["unheard", "Of"]]
+        for sentence in words:
+            family, packed, factors = tagger.family.lattices(tagger.grammar, [sentence])
+            given = list(sequences(packed))
+            logs = np.array([family.log_zs(one, factors)[0] for one in given])
+            log_z = float(np.logaddexp.reduce(logs))
+            share, begin = np.zeros(int(packed[2])), packed[3 + len(sentence) :][: len(sentence)]
+            for one, log in zip(given, logs, strict=True):
+                share[begin + one[3 : 3 + len(sentence)]] += math.exp(log - log_z)
+            found = family.posteriors(packed, True, factors)
+            assert found.log_z[0] == pytest.approx(log_z, abs=1e-9)
+            np.testing.assert_allclose(found.share, share, atol=1e-9)
+            assert family.log_z(packed, False, factors) == pytest.approx(log_z, abs=1e-9)
+            best = tagger.tag(sentence, count=3)
+            assert best.fallback is None
+            for sequence in best.sequences:
+                assert any(sequence.log_prob == pytest.approx(log - log_z, abs=1e-9) for log in logs)
+
+    @tagger_kinds
+    def test_gradient_equals_differences(self, kind: Kind) -> None:
+        tagger = trained_tagger(kind)
+        family = tagger.family
+        examples = np.concatenate(list(family.pack(tagger.grammar, tagged()[:4])))
+        slope = np.zeros_like(family.value)
+        family.add(examples, slope)
+
+        def objective(value: Floats) -> float:
+            return family.with_value(value).add(examples, np.zeros_like(value))
+
+        moving = np.flatnonzero(np.abs(slope) > 1e-9)
+        assert len(moving) > 5
+        for place in np.random.default_rng(0).choice(moving, 12):
+            expected = central_difference(objective, family.value, int(place))
+            assert slope[place] == pytest.approx(expected, abs=1e-7, rel=1e-5)
+
+    @tagger_kinds
+    def test_file_round_trip_to_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
+        check_round_trip(trained_tagger(kind), tmp_path)
+
+    @tagger_kinds
+    def test_any_number_of_threads_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
+        again = train_tagger(tagged()[:50], tagged()[50:], kind.name, Setting(threads=3), **small_options(kind))
+        assert file_bytes(again, tmp_path) == file_bytes(trained_tagger(kind), tmp_path)
+
+    @tagger_kinds
+    def test_resume_to_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
+        def attempt(resume: bool, stop: bool) -> Tagger:
+            checkpoint = Checkpoint(str(tmp_path / "run"), resume)
+            setting = Setting(report=Stopper() if stop else silent, checkpoint=checkpoint)
+            return train_tagger(tagged()[:50], tagged()[50:], kind.name, setting, **small_options(kind))
+
+        try:
+            attempt(resume=False, stop=True)
+        except StopError:
+            assert list(tmp_path.glob("run*"))
+        assert file_bytes(attempt(resume=True, stop=False), tmp_path) == file_bytes(trained_tagger(kind), tmp_path)
+
+    @tagger_kinds
+    def test_altered_files_are_refused(self, kind: Kind, tmp_path: Path) -> None:
+        check_refusals(trained_tagger(kind), tmp_path)
+
+
 @dataclass(frozen=True, eq=False)
 class Capitals(ForestContext):
     """A weight per rule where the first word of its span has a capital, and its negative elsewhere."""
@@ -310,6 +407,9 @@ def check_round_trip(model: Model, folder: Path) -> None:
     if isinstance(model, Parser):
         assert isinstance(again, Parser)
         assert again.parse(words, count=3).trees == model.parse(words, count=3).trees
+    else:
+        assert isinstance(again, Tagger)
+        assert again.tag(words, count=3) == model.tag(words, count=3)
 
 
 def check_refusals(model: Model, folder: Path) -> None:

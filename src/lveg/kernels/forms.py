@@ -14,7 +14,7 @@ from lveg.kernels.jit import kernel
 
 @kernel
 def score_rows(lattices: Any, rows: Any, weight: Any, width: int) -> Any:
-    """The sum of its word's rows of `weight` (rows, tags × width) for each entry of packed sentences, (entries, width)."""
+    """The sum of its word's rows of `weight` (rows, tags × width) for each entry of sentences, (entries, width)."""
     size, at = 0, 0
     while at < lattices.shape[0]:
         size += lattices[at + 2]
