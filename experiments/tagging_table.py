@@ -7,8 +7,8 @@ elsewhere; K = 4 and d = 3 for Gaussian mixtures; UPOS tags; the epoch with the 
 figures flatter the learned systems a little. The learning defaults are the package's (docs/decisions/0009). Where only
 the small parts of a language exist, they are taken, and its name ends in -small.
 
-A system may be followed by what differs from its defaults, names of its options or of Descent: "GM-LVeG-S l2=2
-spread=1". Every run is added to OUT.csv at once, and what is there already, with the same settings, is not run
+A system may be followed by what differs from its defaults, options of `lveg train tagger`: "GM-LVeG-S l2=2 spread=1".
+Every run is added to OUT.csv at once, and what is there already, with the same settings, is not run
 again. At the end the table is printed as Markdown and drawn in OUT.svg: means over seeds, with the standard deviation
 where there are several.
 """
@@ -31,14 +31,15 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
-from common import changed, data_dir
+from common import data_dir, parse_setting
 
 from lveg._version import __version__
 from lveg.container import write_whole
 from lveg.evaluation.models import score_tagger
-from lveg.grammar.lexicon import LexiconOptions
-from lveg.learning.tags import TagGmOptions, TagLvgOptions
-from lveg.learning.train import TaggerOptions, read_tagged, train_tagger
+from lveg.families.registry import find
+from lveg.task_options import TaggerOptions
+from lveg.training import Setting, train_tagger
+from lveg.treebank.conllu import read_tagged
 
 SUBTYPES = (1, 2, 4, 8, 16)
 LANGUAGES = ("en", "id", "nl", "gl", "tr", "fr", "de", "ru", "es", "fi", "it")
@@ -84,30 +85,36 @@ def files_of(language: str) -> tuple[str, list[str]] | None:
     return None
 
 
-def options_of(language: str, system: str, seed: int) -> TaggerOptions:
+def options_of(language: str, system: str, seed: int) -> dict[str, Any]:
     """The options of a system by its name, and what is changed in them."""
     name, _, changes = system.partition(" ")
-    scheme = "english" if language == "en" else "single"
-    plain = TaggerOptions("hmm", LexiconOptions(scheme, smooth=0), seed=seed)
+    options: dict[str, Any] = {"unknown": "english" if language == "en" else "single", "smooth": 0, "seed": seed}
     match name.split("-"):
         case ["HMM"]:
-            return plain
+            options |= {"model": "hmm"}
         case ["GM", "LVeG", "D" | "S" as letter]:
-            gm = TagGmOptions(covariance="diagonal" if letter == "D" else "spherical")
-            return replace(plain, model="gm", gm=changed(gm, changes))
+            options |= {"model": "gm", "covariance": "diagonal" if letter == "D" else "spherical"}
         case ["LVG", "D" | "G" as letter, subtypes] if subtypes.isdigit():
-            lvg = TagLvgOptions(int(subtypes)) if letter == "G" else TagLvgOptions.by_gradient(int(subtypes))
-            return replace(plain, model="lvg", lvg=changed(lvg, changes))
-    raise SystemExit(f"system {name!r} is not known; there are {', '.join(SYSTEMS)}")
+            objective = "discriminative" if letter == "D" else "generative"
+            options |= {"model": "lvg", "subtypes": int(subtypes), "objective": objective}
+        case _:
+            raise SystemExit(f"system {name!r} is not known; there are {', '.join(SYSTEMS)}")
+    return options | parse_setting(changes)
 
 
-def settings_of(options: TaggerOptions) -> str:
-    """A short name of the options that are set, for all seeds the same."""
-    chosen = {name: value for name, value in asdict(options).items() if value is not None and name != "seed"}
+def settings_of(options: dict[str, Any]) -> str:
+    """A short name of all options, those with their defaults too, for all seeds the same."""
+    rest = {name: value for name, value in options.items() if name not in ("model", "seed")}
+    task = TaggerOptions.take(rest).record()
+    own = find("tagger", options["model"]).load_options().take(rest).record()
+    if rest:
+        raise SystemExit(f"a tagger of model {options['model']} has no option {', '.join(rest)}")
+    chosen = {"model": options["model"], **task, **own}
+    del chosen["seed"]
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def run(language: str, files: list[str], system: str, options: TaggerOptions, threads: int) -> Run:
+def run(language: str, files: list[str], system: str, options: dict[str, Any], threads: int) -> Run:
     """Train and score one system."""
     best: dict[str, Any] = {"dev_token_accuracy": -1.0, "epoch": 0}
 
@@ -117,12 +124,12 @@ def run(language: str, files: list[str], system: str, options: TaggerOptions, th
 
     train, dev = files
     begun = time.process_time()
-    tagger = train_tagger([train], [dev], options, threads, report=report)
+    tagger = train_tagger(train, dev, setting=Setting(threads, report), **options)
     seconds = time.process_time() - begun
     sequence = score_tagger(tagger, read_tagged([dev], "upos"), "viterbi", threads).summary
     own = tagger.info["dev"]
     return Run(
-        language, system, options.seed, settings_of(options), best["epoch"], own["token_accuracy"],
+        language, system, options["seed"], settings_of(options), best["epoch"], own["token_accuracy"],
         own["sentence_accuracy"], sequence["token_accuracy"], sequence["sentence_accuracy"], own["unknown_accuracy"],
         round(seconds, 1), __version__,
     )  # fmt: skip

@@ -70,12 +70,33 @@ def test_runs_are_kept_and_drawn(
 def test_systems_are_the_papers(script: ModuleType) -> None:
     assert len(script.SYSTEMS) == 13
     kinds = {system: script.options_of("en", system, 3) for system in script.SYSTEMS}
-    assert kinds["LVG-D-8"].lvg.objective == "discriminative"
-    assert kinds["LVG-G-8"].lvg.subtypes == 8
-    assert kinds["GM-LVeG-D"].gm.covariance == "diagonal"
-    assert {
-        (options.lexicon.scheme, options.lexicon.threshold, options.lexicon.smooth) for options in kinds.values()
-    } == {("english", 2, 0)}
-    assert script.options_of("id", "GM-LVeG-S l2=2 spread=0.05", 0).gm.descent.l2 == 2
+    assert kinds["LVG-D-8"]["objective"] == "discriminative"
+    assert kinds["LVG-G-8"]["subtypes"] == 8
+    assert kinds["GM-LVeG-D"]["covariance"] == "diagonal"
+    assert {(options["unknown"], options["smooth"], options["seed"]) for options in kinds.values()} == {
+        ("english", 0, 3)
+    }
+    assert script.options_of("id", "GM-LVeG-S l2=2 spread=0.05", 0)["l2"] == 2
+    assert script.options_of("id", "GM-LVeG-S", 0)["unknown"] == "single"
     with pytest.raises(SystemExit, match="not known"):
         script.options_of("en", "CRF", 0)
+
+
+def test_settings_tell_all_options_apart_but_the_seed(script: ModuleType) -> None:
+    systems = (*script.SYSTEMS, "GM-LVeG-S l2=2", "GM-LVeG-S spread=0.05", "LVG-G-16 smoothing=3")
+    assert len({script.settings_of(script.options_of("en", system, 0)) for system in systems}) == len(systems)
+    for system in systems:
+        names = {script.settings_of(script.options_of("en", system, seed)) for seed in (0, 1)}
+        assert len(names | {script.settings_of(script.options_of("id", system, 0))}) == 2
+    default = script.settings_of(script.options_of("en", "GM-LVeG-S", 0))
+    assert script.settings_of(script.options_of("en", "GM-LVeG-S components=4 epochs=20", 0)) == default
+    with pytest.raises(SystemExit, match="a tagger of model hmm has no option l2"):
+        script.settings_of(script.options_of("en", "HMM l2=2", 0))
+
+
+def test_the_table_of_the_docs_is_not_run_again(script: ModuleType) -> None:
+    runs = list(script.read_runs(SCRIPT.parents[1] / "docs" / "tagging-table.csv"))
+    settings = {(run.language, run.system): run.settings for run in runs}
+    for language in ("en", "id", "tr"):
+        for system in script.SYSTEMS:
+            assert settings[language, system] == script.settings_of(script.options_of(language, system, 0))

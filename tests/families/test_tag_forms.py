@@ -8,38 +8,52 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from oracles import central_difference
 
+from lveg.contexts.forms.context import GRID, Forms, start_forms
+from lveg.contexts.forms.properties import Properties, learn_properties, own_names, shape
 from lveg.errors import GrammarError
-from lveg.families.tag_forms import GRID, TagForms, of_steps, start_forms
-from lveg.grammar.forms import Forms, learn_forms, own_names, shape
+from lveg.families.chain import lattices, open_table
+from lveg.families.tag_forms.family import TagForms, start_chain
+from lveg.families.tag_lvg.family import TagLvg
+from lveg.grammar.grammar import Floats, tag_grammar
+from lveg.grammar.lexicon import LexiconOptions
 
 SENTENCES = (["The", "dog", "barks"], ["Dogs", "bark", "at", "the", "dog"], ["2-1"], ["bark", "the", "dog"])
 TAGS = 3
+GRAMMAR = tag_grammar([[("a", "X"), ("a", "Y"), ("a", "Z")]], LexiconOptions("single", 1, 0))
 
 
 def random_forms(subtypes: int, seed: int) -> TagForms:
     """Weights that mean nothing in particular."""
-    first = start_forms(TAGS, subtypes, learn_forms(SENTENCES), noise=0.1, seed=seed)
+    first = TagForms(start_chain(TAGS, subtypes, 0.1, seed), (start_forms(SENTENCES, TAGS, subtypes),))
     return first.with_value(np.random.default_rng(seed).normal(0, 0.7, first.value.shape))
+
+
+def parts_of(model: TagForms) -> tuple[TagLvg, Forms]:
+    """The chain and the forms."""
+    (forms,) = model.contexts
+    assert isinstance(model.family, TagLvg)
+    assert isinstance(forms, Forms)
+    return model.family, forms
 
 
 def weigh(model: TagForms, words: list[str], tags: tuple[int, ...]) -> float:
     """The weight of a tag sequence, from the names of forms: the sum over all sequences of subtypes."""
-    plain = model.over_words([words])
-    start, transition, end, _ = (np.exp(part) for part in plain.parts(plain.value))
-    weight = model.of_forms(model.value).reshape(-1, TAGS, model.subtypes)
+    chain, forms = parts_of(model)
+    start, transition, end, _ = (np.exp(part) for part in chain.parts(chain.value))
+    weight, known = forms.value.reshape(-1, TAGS, chain.subtypes), forms.properties.names
     lowered = ["", "", *(word.lower() for word in words), "", ""]
-    emission = np.ones((len(words), TAGS, model.subtypes))
+    emission = np.ones((len(words), TAGS, chain.subtypes))
     for i, word in enumerate(words):
         names = own_names(word, i == 0)
         names += [f"{place:+d} {lowered[i + 2 + place]}" for place in (-2, -1, 1, 2)]
         names += [f"pair- {lowered[i + 1]}\t{lowered[i + 2]}", f"pair+ {lowered[i + 2]}\t{lowered[i + 3]}"]
         for name in names:
-            if name in model.forms.names:
-                emission[i] *= np.exp(weight[model.forms.names.index(name)])
-        emission[i] /= emission[i].max()  # what the family leaves out, equal for all tags
+            if name in known:
+                emission[i] *= np.exp(weight[known.index(name)])
     total = 0.0
-    for subtypes in product(range(model.subtypes), repeat=len(tags)):
+    for subtypes in product(range(chain.subtypes), repeat=len(tags)):
         states = list(zip(tags, subtypes, strict=True))
         value = start[states[0]] * end[states[-1]]
         for i, state in enumerate(states):
@@ -63,7 +77,7 @@ def test_names_of_forms() -> None:
 
 
 def test_neighbours_need_to_be_seen_twice() -> None:
-    forms = learn_forms(SENTENCES)
+    forms = learn_properties(SENTENCES)
     assert "+1 dog" in forms.names
     assert "pair+ the\tdog" in forms.names
     assert "pair- the\tdog" in forms.names
@@ -72,7 +86,7 @@ def test_neighbours_need_to_be_seen_twice() -> None:
 
 
 def test_rows_name_what_a_word_has() -> None:
-    forms = learn_forms(SENTENCES)
+    forms = learn_properties(SENTENCES)
     for words in (*SENTENCES, ["zzz"], ["The", "new", "Dog"], []):
         counts, rows = forms.rows(words)
         assert (counts, rows) == forms.rows(words)
@@ -92,61 +106,66 @@ def test_sums_equal_enumeration(subtypes: int) -> None:
         model = random_forms(subtypes, seed)
         dice = random.Random(seed)
         sentences = [[dice.choice(["The", "dog", "new", "BARK", "3"]) for _ in range(n)] for n in (3, 1, 2)]
-        family = model.over_words(sentences)
-        first = 0
+        total = 0.0
         for words in sentences:
-            terminals = range(first, first + len(words))
-            first += len(words)
+            family, packed, factors = model.lattices(GRAMMAR, [words])
             found = {tags: weigh(model, words, tags) for tags in product(range(TAGS), repeat=len(words))}
-            assert family.log_z(family.lattices([terminals])) == pytest.approx(math.log(sum(found.values())), abs=1e-9)
+            assert family.log_z(packed, factors=factors) == pytest.approx(math.log(sum(found.values())), abs=1e-9)
+            total += math.log(sum(found.values()))
             for tags, value in found.items():
-                assert family.log_z(family.lattices([terminals], [tags]), True) == pytest.approx(
-                    math.log(value), abs=1e-9
-                )
+                given = lattices(open_table(TAGS), [[0] * len(words)], [tags])
+                assert family.log_z(given, True, factors) == pytest.approx(math.log(value), abs=1e-9)
+        family, packed, factors = model.lattices(GRAMMAR, sentences)
+        assert family.log_z(packed, factors=factors) == pytest.approx(total, abs=1e-9)
 
 
 @pytest.mark.parametrize("subtypes", [1, 2, 3])
 def test_gradients_equal_central_differences(subtypes: int) -> None:
     model = random_forms(subtypes, 7)
-    dice = np.random.default_rng(7)
-    examples = []
-    for words in (*SENTENCES, ["zzz", "Dog"]):
-        counts, rows = model.forms.rows(words)
-        examples.append([len(words), len(rows), *dice.integers(0, TAGS, len(words)), *counts, *rows])
-    packed = np.concatenate(examples).astype(np.int32)
+    dice = random.Random(7)
+    tagged = [[(word, dice.choice("XYZ")) for word in words] for words in (*SENTENCES, ["zzz", "Dog"])]
+    examples = np.concatenate(list(model.pack(GRAMMAR, tagged)))
     slope = np.zeros_like(model.value)
-    assert model.add(packed, slope) > 0
+    assert model.add(examples, slope) > 0
+
+    def objective(value: Floats) -> float:
+        return model.with_value(value).add(examples, np.zeros_like(value))
+
     for place in range(len(slope)):
-        values = []
-        for step in (1e-4, -1e-4):
-            moved = model.value.copy()
-            moved[place] += step
-            values.append(model.with_value(moved).add(packed, np.zeros_like(slope)))
-        assert slope[place] == pytest.approx((values[0] - values[1]) / 2e-4, rel=1e-6, abs=1e-7)
+        expected = central_difference(objective, model.value, place)
+        assert slope[place] == pytest.approx(expected, rel=1e-6, abs=1e-8)
 
 
 def test_rounding_keeps_what_weighs() -> None:
     model = random_forms(2, 1)
-    value = model.value.copy()
-    weight = model.of_forms(value)
-    weight[::2] *= 0.01
-    rounded = model.with_value(value).rounded()
-    assert rounded.forms.names == model.forms.names[1::2]
-    np.testing.assert_allclose(rounded.of_forms(rounded.value), weight[1::2], atol=GRID / 2)
-    again = of_steps(TAGS, 2, rounded.forms, rounded.value[: rounded.cut], rounded.steps)
+    chain, forms = parts_of(model)
+    forms.table(forms.value)[::2] *= 0.01
+    same, rounded = parts_of(TagForms(chain, (forms,)).rounded())
+    assert same is chain
+    assert rounded.properties.names == forms.properties.names[1::2]
+    np.testing.assert_allclose(rounded.table(rounded.value), forms.table(forms.value)[1::2], atol=GRID / 2)
+    again = Forms.restore(GRAMMAR, np.empty(0), rounded.arrays(), rounded.facts())
     np.testing.assert_array_equal(again.value, rounded.value)
-    assert rounded.rounded().forms == rounded.forms
+    assert rounded.rounded().properties == rounded.properties
 
 
 def test_numbers_that_do_not_fit_are_refused() -> None:
-    model = random_forms(2, 1).rounded()
-    plain, steps = model.value[: model.cut], model.steps
-    for forms, numbers, weights in (
-        (model.forms, plain[1:], steps),
-        (model.forms, plain, steps[1:]),
-        (Forms(("a",) * len(steps)), plain, steps),
+    _, forms = parts_of(random_forms(2, 1).rounded())
+    names, steps = list(forms.properties.names), forms.arrays()["steps"]
+    for width, others, weights in (
+        (2, names, steps[:, 1:]),
+        (2, names, steps[1:]),
+        (2, ["a"] * len(names), steps),
+        (2, [*names[1:], 3], steps),
+        (1, names, steps),
+        (0, names, steps[:, :0]),
+        (-2, names, steps),
+        (2**70, names, steps),
     ):
         with pytest.raises(GrammarError):
-            of_steps(TAGS, 2, forms, numbers, weights)
+            Forms.restore(GRAMMAR, np.empty(0), {"steps": weights}, {"width": width, "names": others})
+    model = random_forms(2, 1)
     with pytest.raises(GrammarError):
         model.with_value(np.full_like(model.value, np.nan))
+    with pytest.raises(GrammarError):
+        Forms(TAGS, 2, Properties(("a",)), np.zeros(5))

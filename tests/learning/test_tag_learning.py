@@ -11,39 +11,34 @@ import pytest
 from oracles import central_difference
 
 from lveg.errors import UsageError
-from lveg.families.estimate import hmm_weights
-from lveg.families.tag_forms import TagForms
-from lveg.families.tag_gm import start_gm
-from lveg.families.tag_lvg import TagLvg, start_lvg
-from lveg.families.tags import TagFamily
-from lveg.grammar.grammar import Grammar, tag_grammar
+from lveg.families.chain import ChainFamily, Chains
+from lveg.families.registry import find
+from lveg.families.tag_gm.family import start_gm
+from lveg.families.tag_lvg.em import TagEm
+from lveg.families.tag_lvg.family import TagLvg, start_lvg
+from lveg.grammar.estimate import hmm_weights
+from lveg.grammar.grammar import Floats, Grammar, tag_grammar
 from lveg.grammar.lexicon import LexiconOptions
 from lveg.learning.checkpoint import Checkpoint
-from lveg.learning.descent import Descent
-from lveg.learning.em import Em
-from lveg.learning.tags import (
-    TagFormsOptions,
-    TagGmOptions,
-    TagLvgOptions,
-    TagObjective,
-    TagOptions,
-    learn_tags,
-    tag_examples,
-)
-from lveg.learning.train import TaggerOptions, read_tagged, train_tagger
+from lveg.learning.data import TagData
+from lveg.learning.run import Run
 from lveg.model import Tagger
 from lveg.model_io import load_model, save_model
+from lveg.training import Setting, train_tagger
+from lveg.treebank.conllu import read_tagged
 from lveg.treebank.synthetic import ENGLISH
 
 DATA = ENGLISH.parent
-FAST = Descent(epochs=4, learning_rate=0.05, batch=32)
-OPTIONS: dict[str, TagOptions] = {
-    "generative": TagLvgOptions(3, "generative", descent=replace(FAST, epochs=12)),
-    "discriminative": TagLvgOptions(3, "discriminative", descent=FAST),
-    "spherical": TagGmOptions(2, 2, "spherical", descent=FAST),
-    "diagonal": TagGmOptions(2, 2, "diagonal", descent=FAST),
-    "forms": TagFormsOptions(2, descent=FAST),
+FAST = {"epochs": 4, "learning_rate": 0.05, "batch": 32, "patience": 5}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "generative": {"model": "lvg", "subtypes": 3, **FAST, "epochs": 12},
+    "discriminative": {"model": "lvg", "subtypes": 3, "objective": "discriminative", **FAST},
+    "spherical": {"model": "gm", "components": 2, "dim": 2, "covariance": "spherical", **FAST},
+    "diagonal": {"model": "gm", "components": 2, "dim": 2, "covariance": "diagonal", **FAST},
+    "forms": {"model": "forms", "subtypes": 2, **FAST},
 }
+
+PLAIN = Run()
 
 Tagged = list[list[tuple[str, str]]]
 
@@ -67,13 +62,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(folder / "train"), str(folder / "dev")
 
 
-def tagger_options(options: TagOptions) -> TaggerOptions:
-    lexicon = LexiconOptions("single", 2, 0)
-    if isinstance(options, TagFormsOptions):
-        return TaggerOptions("forms", lexicon, forms=options)
-    if isinstance(options, TagGmOptions):
-        return TaggerOptions("gm", lexicon, gm=options)
-    return TaggerOptions("lvg", lexicon, lvg=options)
+def learn(grammar: Grammar, tagged: Tagged, options: dict[str, Any], run: Run = PLAIN) -> Chains:
+    """A family that is learned with these options."""
+    rest = dict(options)
+    kind = find("tagger", rest.pop("model"))
+    own = kind.load_options()(**rest)
+    family, _ = kind.load_learning()(TagData(grammar, hmm_weights(grammar), tagged), own, run)
+    assert isinstance(family, Chains)
+    return family
 
 
 @pytest.mark.parametrize("subtypes", [1, 2, 4])
@@ -82,7 +78,7 @@ def test_em_never_lowers_the_likelihood(grammar: Grammar, tagged: Tagged, subtyp
     """With the prior's part; without a prior, of the likelihood itself."""
     weight = hmm_weights(grammar)
     model = start_lvg(grammar, weight, subtypes)
-    em = Em(model, grammar, weight, tag_examples(grammar, tagged), smoothing)
+    em = TagEm(model, grammar, weight, model.examples(grammar, tagged), smoothing, PLAIN)
     objectives = []
     for _ in range(25):
         model, objective = em.step(model)
@@ -96,7 +92,7 @@ def test_em_never_lowers_the_likelihood(grammar: Grammar, tagged: Tagged, subtyp
 def test_em_without_a_prior_never_lowers_the_likelihood(grammar: Grammar, tagged: Tagged) -> None:
     weight = hmm_weights(grammar)
     model = start_lvg(grammar, weight, 3)
-    em = Em(model, grammar, weight, tag_examples(grammar, tagged))
+    em = TagEm(model, grammar, weight, model.examples(grammar, tagged), 0.0, PLAIN)
     em.prior[:] = 0.0
     packed = em.examples.gather(range(len(tagged)))
     likelihoods = [model.log_z(packed, True)]
@@ -111,7 +107,7 @@ def test_em_without_a_prior_never_lowers_the_likelihood(grammar: Grammar, tagged
 def test_one_subtype_learns_the_hmm(tagged: Tagged, smooth: int) -> None:
     grammar = tag_grammar(tagged, LexiconOptions("auto", 2, smooth))
     weight = hmm_weights(grammar)
-    learned = learn_tags(grammar, tagged, replace(OPTIONS["generative"], subtypes=1))
+    learned = learn(grammar, tagged, OPTIONS["generative"] | {"subtypes": 1})
     expected = start_lvg(grammar, weight, 1, noise=0.0)
     np.testing.assert_allclose(np.exp(learned.value), np.exp(expected.value), atol=1e-12)
 
@@ -119,19 +115,21 @@ def test_one_subtype_learns_the_hmm(tagged: Tagged, smooth: int) -> None:
 @pytest.mark.parametrize("name", ["discriminative", "spherical", "diagonal"])
 def test_the_objective_is_minus_the_conditional_likelihood(grammar: Grammar, tagged: Tagged, name: str) -> None:
     weight = hmm_weights(grammar)
-    first: TagFamily = (
+    first: ChainFamily = (
         start_lvg(grammar, weight, 2) if name == "discriminative" else start_gm(grammar, weight, 2, 2, name, 0.5)
     )
-    objective = TagObjective(first, tag_examples(grammar, tagged[:5]))
-    numbers = np.arange(5, dtype=np.int32)
+    examples = first.examples(grammar, tagged[:5]).gather(range(5))
     slope = np.zeros_like(first.value)
-    value = objective.add(first, numbers, slope)
+    value = first.add(examples, slope)
+    assert value == pytest.approx(first.log_z(examples) - first.log_z(examples, True), abs=1e-9)
     assert value > 0
+
+    def objective(value: Floats) -> float:
+        return first.with_value(value).add(examples, np.zeros_like(value))
+
     dice = np.random.default_rng(1)
     for place in dice.choice(np.flatnonzero(slope), 40, replace=False):
-        expected = central_difference(
-            lambda moved: objective.add(objective.model(moved), numbers, np.zeros_like(slope)), first.value, place
-        )
+        expected = central_difference(objective, first.value, int(place))
         assert slope[place] == pytest.approx(expected, rel=1e-6, abs=3e-9)
 
 
@@ -145,9 +143,9 @@ def test_learned_taggers_beat_the_hmm_and_come_back_from_disk(
         if event == "epoch":
             epochs.append(facts)
 
-    options = tagger_options(OPTIONS[name])
-    tagger = train_tagger([files[0]], [files[1]], options, threads=2, report=report)
-    plain = train_tagger([files[0]], [files[1]], TaggerOptions("hmm", options.lexicon))
+    setting = Setting(threads=2, report=report)
+    tagger = train_tagger(*files, unknown="single", setting=setting, **OPTIONS[name])
+    plain = train_tagger(*files, model="hmm", unknown="single")
     objectives = [facts["objective"] for facts in epochs]
     assert objectives[-1] < objectives[0]
     if name == "generative":
@@ -173,9 +171,9 @@ def test_learned_taggers_beat_the_hmm_and_come_back_from_disk(
 
 @pytest.mark.parametrize("name", list(OPTIONS))
 def test_same_bits_on_any_number_of_threads(grammar: Grammar, tagged: Tagged, name: str) -> None:
-    options = replace(OPTIONS[name], descent=replace(FAST, epochs=2))
-    one, two, three = (learn_tags(grammar, tagged, options, 7, threads) for threads in (1, 2, 3))
-    other = learn_tags(grammar, tagged, options, 8, 2)
+    options = OPTIONS[name] | {"epochs": 2}
+    one, two, three = (learn(grammar, tagged, options, Run(7, threads)) for threads in (1, 2, 3))
+    other = learn(grammar, tagged, options, Run(8, 2))
     assert np.array_equal(one.value, two.value)
     assert np.array_equal(one.value, three.value)
     assert not np.array_equal(one.value, other.value)
@@ -189,10 +187,10 @@ class StopError(Exception):
 def test_a_run_that_was_interrupted_goes_on_to_the_same_bits(
     grammar: Grammar, tagged: Tagged, tmp_path: Path, name: str
 ) -> None:
-    options = replace(OPTIONS[name], descent=replace(FAST, epochs=5))
+    options = OPTIONS[name] | {"epochs": 5}
     stop_at = [2, 4]
 
-    def score(family: TagFamily | TagForms) -> tuple[float, dict[str, Any]]:
+    def score(family: Chains) -> tuple[float, dict[str, Any]]:
         return float(np.abs(family.value).sum()), {}
 
     def report(event: str, facts: dict[str, Any]) -> None:
@@ -200,34 +198,45 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_bits(
             stop_at.pop(0)
             raise StopError
 
-    whole = learn_tags(grammar, tagged, options, score=score)
-    path = str(tmp_path / "run.checkpoint")
+    whole = learn(grammar, tagged, options, Run(score=score))
+    run = Run(score=score, checkpoint=Checkpoint(str(tmp_path / "run.checkpoint"), True))
     for _ in range(2):
         with pytest.raises(StopError):
-            learn_tags(grammar, tagged, options, score=score, report=report, checkpoint=Checkpoint(path, True))
-    resumed = learn_tags(grammar, tagged, options, score=score, checkpoint=Checkpoint(path, True))
+            learn(grammar, tagged, options, replace(run, report=report))
+    assert not stop_at
+    resumed = learn(grammar, tagged, options, run)
     assert np.array_equal(whole.value, resumed.value)
+
+
+def test_a_checkpoint_is_of_the_same_data_and_options(files: tuple[str, str], tmp_path: Path) -> None:
+    setting = Setting(checkpoint=Checkpoint(str(tmp_path / "run.checkpoint"), True))
+    options = OPTIONS["generative"] | {"epochs": 1}
+    train_tagger(*files, setting=setting, **options)
+    train_tagger(*files, setting=setting, **options | {"epochs": 2})
+    for other in ({"seed": 3}, {"smooth": 5}, {"subtypes": 2}, {"noise": 0.2}, {"model": "forms"}, {"max_length": 9}):
+        with pytest.raises(UsageError, match="other data or options"):
+            train_tagger(*files, setting=setting, **{"epochs": 1, **(other if "model" in other else options | other)})
     with pytest.raises(UsageError, match="other data or options"):
-        learn_tags(grammar, tagged, options, 3, score=score, checkpoint=Checkpoint(path, True))
+        train_tagger(files[0], setting=setting, **options)
 
 
 def test_em_ends_when_the_score_no_longer_rises(grammar: Grammar, tagged: Tagged) -> None:
     scores = iter([1.0, 3.0, 2.0, 2.5, 2.9, 9.0])
-    seen: list[TagFamily | TagForms] = []
+    seen: list[Chains] = []
 
-    def score(family: TagFamily | TagForms) -> tuple[float, dict[str, Any]]:
+    def score(family: Chains) -> tuple[float, dict[str, Any]]:
         seen.append(family)
         return next(scores), {}
 
-    options = TagLvgOptions(2, descent=Descent(epochs=6, patience=3))
-    best = learn_tags(grammar, tagged[:50], options, score=score)
+    options = {"model": "lvg", "subtypes": 2, "epochs": 6, "patience": 3}
+    best = learn(grammar, tagged[:50], options, Run(score=score))
     assert len(seen) == 5
     assert isinstance(best, TagLvg)
     assert np.array_equal(best.value, seen[1].value)
 
 
 def test_refusals(files: tuple[str, str]) -> None:
-    with pytest.raises(UsageError, match="there are forms, hmm, lvg and gm"):
-        train_tagger([files[0]], options=TaggerOptions("crf"))
-    with pytest.raises(UsageError, match="not one of generative, discriminative"):
-        TagLvgOptions(objective="other")
+    with pytest.raises(UsageError, match="no tagger model 'crf'; there are hmm, forms, gm, lvg"):
+        train_tagger(files[0], model="crf")
+    with pytest.raises(UsageError, match="--objective 'other': expected one of generative, discriminative"):
+        train_tagger(files[0], model="lvg", objective="other")
