@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from small import DATA, FAMILIES, quick_options, small_file, some_tagged, some_trees, train
 
+import lveg
 from lveg.errors import UsageError
-from lveg.learning.train import TaggerOptions, train_parser, train_tagger
-from lveg.model import Parser, Tagger
+from lveg.model import Parser, Tagger, words_of
+from lveg.model_io import model_fingerprint
+from lveg.training import train_parser, train_tagger
 from lveg.treebank.penn import parse_tree, read_trees
-from lveg.treebank.synthetic import ENGLISH
+from lveg.trees import EMPTY_TREE
 
-DATA = ENGLISH.parent
 SENTENCE = ["The", "dogs", "near", "the", "river", "saw", "a", "cat", "."]
 
 
@@ -24,7 +29,7 @@ def parser() -> Parser:
 
 @pytest.fixture(scope="module")
 def tagger() -> Tagger:
-    return train_tagger([str(DATA / "demo-train.conllu")], options=TaggerOptions("hmm"))
+    return train_tagger([str(DATA / "demo-train.conllu")], model="hmm", smooth=10)
 
 
 def test_probability_of_a_given_tree_is_that_of_the_k_best_list(parser: Parser) -> None:
@@ -64,8 +69,9 @@ def test_tag_probabilities(tagger: Tagger) -> None:
 
 def test_many_sentences_are_answered_as_each_alone(tagger: Tagger) -> None:
     several = [SENTENCE, [], SENTENCE[:1], ["Zyx-9", *SENTENCE]]
-    for options in ({}, {"decoder": "viterbi"}, {"count": 3}, {"posteriors": True}):
-        assert tagger.tag_all(several, **options) == [tagger.tag(words, **options) for words in several]  # type: ignore[arg-type]
+    choices: tuple[dict[str, Any], ...] = ({}, {"decoder": "viterbi"}, {"count": 3}, {"posteriors": True})
+    for options in choices:
+        assert tagger.tag_all(several, **options) == [tagger.tag(words, **options) for words in several]
     assert tagger.tag_all([]) == []
 
 
@@ -86,3 +92,111 @@ def test_k_best_sequences(tagger: Tagger) -> None:
         assert sequence.score == pytest.approx(sequence.log_prob, abs=1e-9)
     with pytest.raises(UsageError, match="one sequence"):
         tagger.tag(SENTENCE, "posterior", count=2)
+
+
+class TestSentencesAsTexts:
+    def test_words_are_separated_by_white_space(self, parser: Parser, tagger: Tagger) -> None:
+        text = f"  {' '.join(SENTENCE[:4])}\t{chr(10).join(SENTENCE[4:])}\r\n"
+        assert parser.parse(text) == parser.parse(SENTENCE)
+        assert parser.sample(text, 2, seed=1) == parser.sample(SENTENCE, 2, seed=1)
+        assert tagger.tag(text) == tagger.tag(SENTENCE)
+        assert tagger.tag_all([text, SENTENCE]) == [tagger.tag(SENTENCE)] * 2
+
+    def test_only_ascii_white_space_separates(self) -> None:
+        assert words_of("¤\u2009 a\u200ab\x85c \v\fd") == ["¤\u2009", "a\u200ab\x85c", "d"]
+
+    def test_nothing_is_an_empty_sentence(self, parser: Parser, tagger: Tagger) -> None:
+        for nothing in ("", " \n", [], ()):
+            assert parser.parse(nothing).tree == EMPTY_TREE
+            assert parser.sample(nothing, 3) == [EMPTY_TREE] * 3
+            assert tagger.tag(nothing).tags == []
+
+    def test_one_text_is_not_several_sentences(self, tagger: Tagger) -> None:
+        with pytest.raises(UsageError, match="use tag for one"):
+            tagger.tag_all("The dog saw a cat .")
+
+
+ODD_CALLS: dict[str, tuple[Callable[[Parser, Tagger], object], str]] = {
+    "parse count": (lambda parser, _: parser.parse(SENTENCE, count=0), "count 0: expected at least 1"),
+    "tag count": (lambda _, tagger: tagger.tag(SENTENCE, count=-1), "count -1: expected at least 1"),
+    "sample count": (lambda parser, _: parser.sample(SENTENCE, 0), "count 0: expected at least 1"),
+    "parse p_min": (lambda parser, _: parser.parse(SENTENCE, p_min=1.5), "p_min 1.5: expected a probability"),
+    "sample p_min": (lambda parser, _: parser.sample(SENTENCE, p_min=-0.1), "p_min -0.1: expected a probability"),
+    "log_prob p_min": (lambda parser, _: parser.log_prob(EMPTY_TREE, math.nan), "p_min nan: expected a probability"),
+    "seed": (lambda parser, _: parser.sample(SENTENCE, seed=-1), "seed -1: expected at least 0"),
+    "empty word": (lambda parser, _: parser.parse(["a", ""]), "word 2 is empty"),
+    "empty tagged word": (lambda _, tagger: tagger.tag([""]), "word 1 is empty"),
+    "number": (lambda parser, _: parser.sample(["a", 3]), "word 2 is not a text: 3"),  # type: ignore[list-item]
+    "nothing": (lambda _, tagger: tagger.tag(["a", None]), "word 2 is not a text: None"),  # type: ignore[list-item]
+    "bytes": (lambda _, tagger: tagger.tag(b"ab"), "word 1 is not a text: 97"),  # type: ignore[arg-type]
+    "decoder": (lambda parser, _: parser.parse(SENTENCE, "best"), "'best' is not one of"),
+    "tag decoder": (lambda _, tagger: tagger.tag(SENTENCE, "mbr"), "'mbr' is not one of"),
+}
+
+
+@pytest.mark.parametrize("name", list(ODD_CALLS))
+def test_what_cannot_be_asked_gets_one_line(parser: Parser, tagger: Tagger, name: str) -> None:
+    call, message = ODD_CALLS[name]
+    with pytest.raises(UsageError) as caught:
+        call(parser, tagger)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+class TestIdentity:
+    def test_models_compare_and_hash_by_identity(self, parser: Parser, tagger: Tagger) -> None:
+        other = train_parser(DATA / "demo-dev.mrg")
+        again = train_parser(DATA / "demo-dev.mrg")
+        assert other == other
+        assert other != again
+        assert len({parser, other, again, tagger, parser}) == 4
+
+    def test_repr_is_short(self, parser: Parser, tagger: Tagger) -> None:
+        assert repr(parser) == f"<Parser of model pcfg, {parser.grammar.n_rules:,} rules>"
+        assert repr(tagger) == f"<Tagger of model hmm, {len(tagger.grammar.tags)} tags>"
+
+
+READ: dict[str, Callable[[Path], list[Any]]] = {"parser": some_trees, "tagger": some_tagged}
+
+
+class TestTrainingFromMemory:
+    @pytest.mark.parametrize(("task", "model"), FAMILIES)
+    def test_equals_training_from_files(self, task: str, model: str, tmp_path: Path) -> None:
+        options = quick_options(task, model)
+        files = small_file(tmp_path, task, 30), small_file(tmp_path, task, 10, "dev")
+        from_files, from_memory = (
+            train(task, *data, model=model, **options) for data in (files, map(READ[task], files))
+        )
+        assert model_fingerprint(from_files) == model_fingerprint(from_memory)
+
+    @pytest.mark.parametrize(("task", "model"), [("parser", "pcfg"), ("tagger", "hmm")])
+    def test_files_and_memory_in_any_collection(self, task: str, model: str, tmp_path: Path) -> None:
+        file = small_file(tmp_path, task, 30)
+        items = READ[task](file)
+        sources = (file, str(file), [file], (str(file),), iter([file]), items, tuple(items), iter(items))
+        assert len({model_fingerprint(train(task, source, model=model)) for source in sources}) == 1
+
+    def test_options_are_keywords(self, tmp_path: Path) -> None:
+        trees = some_trees(small_file(tmp_path, "parser", 20))
+        parser = lveg.train_parser(trees, model="gm", components=2, dim=1, epochs=1, setting=lveg.Setting(threads=2))
+        assert repr(parser).startswith("<Parser of model gm")
+        assert parser.info["config"]["components"] == 2
+        assert parser.parse("The dog saw a cat .").tree.words() == ["The", "dog", "saw", "a", "cat", "."]
+
+    def test_what_cannot_be_learned_from(self) -> None:
+        for source in ([], (), iter(())):
+            with pytest.raises(UsageError, match="no trees to learn from"):
+                lveg.train_parser(source)
+            with pytest.raises(UsageError, match="no sentences to learn from"):
+                lveg.train_tagger(source)
+        with pytest.raises(UsageError, match="no trees to score on"):
+            lveg.train_parser([parse_tree("(S (A a))")], [EMPTY_TREE])
+        odd: tuple[Any, ...] = ([("a",)], [("a", "")], [("", "X")], [("a", 1)], [("a", "X", "Y")], ["ab"])
+        for sentence in odd:
+            with pytest.raises(UsageError, match=r"sentence 2: expected \(word, tag\) pairs of texts, found"):
+                lveg.train_tagger([[("a", "X")], sentence])
+        mixed: list[Any] = [parse_tree("(S (A a))"), "a.mrg"]
+        with pytest.raises(UsageError, match="expected either files or trees, found"):
+            lveg.train_parser(mixed)
+        with pytest.raises(UsageError, match="expected either files or sentences, found 3"):
+            lveg.train_tagger([3])  # type: ignore[list-item]

@@ -203,16 +203,17 @@ class Parser:
         """The best of the analyses that the treebank grammar left."""
         forest, grammar, fallback = parses.forest, parses.grammar, parses.fallback
         if forest is None:
-            tree = self._flat_tree(words, constraints)
-            return Parse(list(words), [Candidate(tree, -np.inf, None)], None, fallback)
+            return self._flat(words, constraints)
         plain = self._treebank(parses)
         family = plain if fallback == "glue" else self.family
         posterior = family.posterior(forest)
-        best = decode(grammar, forest, posterior, decoder, count) if np.isfinite(posterior.log_z) else []
-        if not best:  # subtypes that were learned without smoothing may fit nowhere
+        best = decode(grammar, forest, posterior, decoder, count) if posterior.is_sound else []
+        if not best and family is not plain:  # subtypes that were learned without smoothing may fit nowhere
             family, fallback = plain, fallback or plain.name
             posterior = family.posterior(forest)
-            best = decode(grammar, forest, posterior, decoder, count)
+            best = decode(grammar, forest, posterior, decoder, count) if posterior.is_sound else []
+        if not best:
+            return self._flat(words, constraints)
         # The treebank grammar's own Z is known before pruning; that of others is over the forest.
         log_sentence = parses.log_z if family.name == plain.name else None
         if log_sentence is not None:
@@ -267,14 +268,19 @@ class Parser:
         if not words:
             return [EMPTY_TREE] * count
         parses = self.coarse.parses(words, self.p_min if p_min is None else p_min)
-        if parses.forest is None:
-            return [self._flat_tree(words, NO_CONSTRAINTS)] * count
-        plain = self._treebank(parses)
-        try:
-            drawn = (plain if parses.fallback == "glue" else self.family).samples(parses.forest, count, seed)
-        except GrammarError:  # no derivation has any weight
-            drawn = plain.samples(parses.forest, count, seed)
-        return [tree_of(parses.grammar, parses.forest, edges, words) for edges in drawn]
+        if parses.forest is not None:
+            plain = self._treebank(parses)
+            for family in (plain,) if parses.fallback == "glue" else (self.family, plain):
+                try:
+                    drawn = family.samples(parses.forest, count, seed)
+                except GrammarError:  # no derivation has any weight
+                    continue
+                return [tree_of(parses.grammar, parses.forest, edges, words) for edges in drawn]
+        return [self._flat_tree(words, NO_CONSTRAINTS)] * count
+
+    def _flat(self, words: Sequence[str], constraints: Constraints) -> Parse:
+        """The last resort."""
+        return Parse(list(words), [Candidate(self._flat_tree(words, constraints), -np.inf, None)], None, "flat")
 
     def _flat_tree(self, words: Sequence[str], constraints: Constraints) -> Tree:
         """Every word under its commonest tag, all under the commonest phrase."""
@@ -316,7 +322,8 @@ def combine(parsers: Sequence[Parser]) -> Parser:
         for parser in parsers
         for member in (parser.family.members if isinstance(parser.family, Product) else (parser.family,))
     ]
-    info = {"lveg": __version__, "task": "parser", "members": [parser.info for parser in parsers]}
+    trained = [info for parser in parsers for info in parser.info.get("trained", [parser.info])]
+    info = {"lveg": __version__, "trained": trained}
     return replace(first, info=info, family=Product(tuple(members)))
 
 

@@ -68,10 +68,14 @@ class Described:
         """The value, as the type of the option; a UsageError where it is not allowed."""
         if value is None and self.may_be_none:
             return value
+        if type(value) is int and abs(value) >= 2**63:
+            raise UsageError(f"{self.flag}: expected a number of at most 64 bits")
         if self.type is float and type(value) is int:
             value = float(value)
         if type(value) is not self.type:
             raise UsageError(f"{self.flag} {value!r}: expected {_NAMES[self.type]}")
+        if isinstance(value, str) and not _is_unicode(value):
+            raise UsageError(f"{self.flag} {value!r}: expected Unicode text")
         if self.option.choices and value not in self.option.choices:
             raise UsageError(f"{self.flag} {value!r}: expected one of {', '.join(self.option.choices)}")
         if self.type in (int, float):
@@ -84,6 +88,15 @@ class Described:
             if most is not None and number > most:
                 raise UsageError(f"{self.flag} {value!r}: expected at most {most:g}")
         return value
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether files can hold the text; one from a command line that was not UTF-8 they cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 _NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
@@ -154,6 +167,6 @@ def read_config(path: str) -> dict[str, Any]:
             values = tomllib.load(stream)
     except OSError as error:
         raise UsageError(f"{path}: cannot be opened: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and bad bytes
         raise UsageError(f"{path}: is not TOML: {error}") from None
     return values

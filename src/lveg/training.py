@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from lveg._version import __version__
@@ -14,7 +15,7 @@ from lveg.errors import UsageError
 from lveg.evaluation.models import score_parser, score_tagger
 from lveg.families.chain import Chains
 from lveg.families.forest import Judge
-from lveg.families.registry import Kind, default_kind, find, treebank_kind
+from lveg.families.registry import Kind, default_kind, find_trainable, treebank_kind
 from lveg.grammar.binarise import learn_heads
 from lveg.grammar.estimate import hmm_weights, pcfg_weights
 from lveg.grammar.grammar import Grammar, fingerprint, tag_grammar, tree_grammar
@@ -161,9 +162,7 @@ Task = TypeVar("Task", bound=TaskOptions)
 
 def _options(task: str, form: type[Task], model: str | None, given: dict[str, Any]) -> tuple[Kind, Task, Options]:
     """(the family, the options of the task, those of the family) from a model's name and keywords."""
-    kind = default_kind(task) if model is None else find(task, model)
-    if not kind.learning:
-        raise UsageError(f"a {task} of model {kind.name} is not trained: {kind.summary}")
+    kind = default_kind(task) if model is None else find_trainable(task, model)
     rest = dict(given)
     task_options, own = form.take(rest), kind.load_options().take(rest)
     if rest:
@@ -206,12 +205,13 @@ def _short_enough(found: list[Found], limit: int | None, length: Callable[[Found
 
 def _gold_trees(source: Trees, cleaning: Cleaning, faults: Faults | None, why: str = "to learn from") -> list[Tree]:
     """Cleaned trees, from files or from memory."""
-    given = _in_memory(source, Tree)
-    trees = read_gold_trees(_paths(source), cleaning, faults) if given is None else given
-    if given is not None:
-        trees = [tree for tree in map(cleaning, given) if tree is not None]
+    items = _items(source)
+    if items and all(isinstance(item, Tree) for item in items):
+        trees = [tree for tree in map(cleaning, items) if tree is not None]
+    else:
+        trees = read_gold_trees(_paths(items, "trees"), cleaning, faults)
     if not trees:
-        raise UsageError(f"{_named(source)}there are no trees {why}")
+        raise UsageError(f"{_named(items)}there are no trees {why}")
     return trees
 
 
@@ -219,33 +219,40 @@ def _gold_tags(
     source: Sentences, column: str, faults: Faults | None, why: str = "to learn from"
 ) -> list[list[tuple[str, str]]]:
     """Tagged sentences, from files or from memory."""
-    given = _in_memory(source, (list, tuple))
-    tagged = read_tagged(_paths(source), column, faults) if given is None else [list(sentence) for sentence in given]
-    for number, sentence in enumerate(tagged, start=1):
-        for pair in sentence if given is not None else ():
-            if len(pair) != 2 or not all(isinstance(part, str) and part for part in pair):
-                raise UsageError(f"sentence {number}: expected (word, tag) pairs of texts, found {pair!r}")
+    items = _items(source)
+    if items and all(isinstance(item, list | tuple) for item in items):
+        tagged = [list(map(partial(_pair, number), item)) for number, item in enumerate(items, start=1)]
+    else:
+        tagged = read_tagged(_paths(items, "sentences"), column, faults)
     if not tagged:
-        raise UsageError(f"{_named(source)}there are no sentences {why}")
+        raise UsageError(f"{_named(items)}there are no sentences {why}")
     return tagged
 
 
-def _in_memory(source: Any, form: type | tuple[type, ...]) -> list[Any] | None:
-    """The items, if they are in memory; None for paths."""
-    if isinstance(source, str | os.PathLike):
-        return None
-    items = list(source)
-    return items if items and all(isinstance(item, form) for item in items) else None
+def _pair(sentence: int, found: Any) -> tuple[str, str]:
+    """A word and its tag, checked."""
+    if not (
+        isinstance(found, list | tuple) and len(found) == 2 and all(isinstance(part, str) and part for part in found)
+    ):
+        raise UsageError(f"sentence {sentence}: expected (word, tag) pairs of texts, found {found!r}")
+    return found[0], found[1]
 
 
-def _paths(source: Any) -> list[str]:
-    return [os.fspath(path) for path in ([source] if isinstance(source, str | os.PathLike) else source)]
+def _items(source: Any) -> list[Any]:
+    """One path, or whatever several items there are, in a list."""
+    return [source] if isinstance(source, str | os.PathLike) else list(source)
 
 
-def _named(source: Any) -> str:
+def _paths(items: list[Any], others: str) -> list[str]:
+    for item in items:
+        if not isinstance(item, str | os.PathLike):
+            raise UsageError(f"expected either files or {others}, found {item!r}")
+    return [os.fspath(item) for item in items]
+
+
+def _named(items: list[Any]) -> str:
     """The first path, to begin a message with."""
-    paths = [source] if isinstance(source, str | os.PathLike) else list(source)
-    return f"{os.fspath(paths[0])}: " if paths and isinstance(paths[0], str | os.PathLike) else ""
+    return f"{os.fspath(items[0])}: " if items and isinstance(items[0], str | os.PathLike) else ""
 
 
 def _announce(grammar: Grammar, report: Report) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from .conftest import Samples
+from .conftest import Outcome, Samples
+
+Run = Callable[..., Outcome]
 
 
-def test_events_are_told_and_logged(run, samples: Samples) -> None:
+def test_events_are_told_and_logged(run: Run, samples: Samples) -> None:
     outcome = run(
         "train", "parser", samples.train_trees, "--dev", samples.dev_trees, "--out", "m", "--log", "log.jsonl"
     )
@@ -25,11 +28,11 @@ def test_events_are_told_and_logged(run, samples: Samples) -> None:
     assert Path("m").stat().st_size > 1000
 
 
-def test_quiet_says_nothing(run, samples: Samples) -> None:
+def test_quiet_says_nothing(run: Run, samples: Samples) -> None:
     assert run("train", "tagger", samples.train_tags, "--out", "m", "--quiet") == (0, "", "")
 
 
-def test_seed_and_threads_do_not_change_a_pcfg_otherwise(run, samples: Samples) -> None:
+def test_seed_and_threads_do_not_change_a_pcfg_otherwise(run: Run, samples: Samples) -> None:
     for name, threads in (("a", 1), ("b", 2)):
         run("train", "parser", samples.train_trees, "--dev", samples.dev_trees, "--out", name, "--threads", threads)
     assert Path("a").read_bytes() == Path("b").read_bytes()
@@ -43,7 +46,7 @@ def test_seed_and_threads_do_not_change_a_pcfg_otherwise(run, samples: Samples) 
         ("--model", "lvg", "--subtypes", "2", "--epochs", "1", "--objective", "discriminative", "--max-length", "12"),
     ],
 )
-def test_threads_change_no_bit_of_subtypes(run, samples: Samples, options: tuple[str, ...]) -> None:
+def test_threads_change_no_bit_of_subtypes(run: Run, samples: Samples, options: tuple[str, ...]) -> None:
     files = (samples.train_trees, "--dev", samples.dev_trees)
     for name, threads in (("a", 1), ("b", 2)):
         outcome = run("train", "parser", *files, "--out", name, "--threads", threads, *options, "--log", "log.jsonl")
@@ -60,17 +63,17 @@ def test_threads_change_no_bit_of_subtypes(run, samples: Samples, options: tuple
     assert ("  cycle 1, " in told) == ("split-merge" in options)
 
 
-def test_every_cycle_can_be_kept(run, samples: Samples) -> None:
+def test_every_cycle_can_be_kept(run: Run, samples: Samples) -> None:
     options = ("train", "parser", samples.train_trees, "--out", "m", "--keep-cycles")
     assert run(*options, "--model", "split-merge", "--cycles", "2").status == 0
     assert sorted(path.name for path in Path().glob("m*")) == ["m", "m.cycle1", "m.cycle2"]
     for name in ("m.cycle1", "m.cycle2"):
         assert run("parse", name, stdin=b"The dog saw a cat .\n").out.startswith("(TOP ")
     assert run("parse", "m", stdin=b"A dog .\n").out == run("parse", "m.cycle2", stdin=b"A dog .\n").out
-    assert "--model split-merge" in run(*options).refusal()
+    assert "--keep-cycles is an option of --model split-merge, not of --model pcfg" in run(*options).refusal()
 
 
-def test_files_directories_and_gzip_are_one_treebank(run, samples: Samples) -> None:
+def test_files_directories_and_gzip_are_one_treebank(run: Run, samples: Samples) -> None:
     lines = samples.train_trees.read_bytes().splitlines(keepends=True)
     Path("folder").mkdir()
     Path("folder/1.mrg").write_bytes(b"".join(lines[:150]))
@@ -82,7 +85,7 @@ def test_files_directories_and_gzip_are_one_treebank(run, samples: Samples) -> N
     assert len({Path(name).read_bytes() for name in "abcd"}) == 1
 
 
-def test_a_stray_file_is_skipped_with_a_notice(run, samples: Samples) -> None:
+def test_a_stray_file_is_skipped_with_a_notice(run: Run, samples: Samples) -> None:
     Path("folder").mkdir()
     Path("folder/train.mrg").write_bytes(samples.train_trees.read_bytes())
     Path("folder/README").write_text("About these trees\n")
@@ -107,14 +110,14 @@ def test_a_stray_file_is_skipped_with_a_notice(run, samples: Samples) -> None:
     ],
     ids=" ".join,
 )
-def test_options_make_models_that_work(run, samples: Samples, options: tuple[str, ...]) -> None:
+def test_options_make_models_that_work(run: Run, samples: Samples, options: tuple[str, ...]) -> None:
     assert run("train", "parser", samples.train_trees, "--out", "m", *options, "-q").status == 0
     scores = json.loads(run("evaluate", samples.dev_trees, "--model", "m", "--json").out)
     assert (scores["sentences"], scores["skipped"]) == (40, 0)
     assert scores["f1"] > 40
 
 
-def test_skip_bad_goes_on_and_counts(run, samples: Samples) -> None:
+def test_skip_bad_goes_on_and_counts(run: Run, samples: Samples) -> None:
     Path("a.mrg").write_text("((S (A a)))\n((S (A a))\n((S (A b)))\n)\n((S () (A c)))\n(S (A d))\n")
     refusal = run("train", "parser", "a.mrg", "--out", "m").refusal()
     assert refusal == "lveg: a.mrg:2: tree 2 has 1 unclosed bracket\n"
@@ -128,7 +131,7 @@ def test_skip_bad_goes_on_and_counts(run, samples: Samples) -> None:
 
 @pytest.mark.parametrize("what", ["parser", "tagger"])
 class TestRefusals:
-    def test_input(self, run, samples: Samples, what: str) -> None:
+    def test_input(self, run: Run, samples: Samples, what: str) -> None:
         Path("empty").mkdir()
         Path("nothing").write_text("")
         Path("text").write_text("The dog .\n")
@@ -139,10 +142,11 @@ class TestRefusals:
         assert "lveg: text:1: " in run("train", what, "text", "--out", "m").refusal()
         assert "latin:1: byte 0xe9 at column 1 is not UTF-8" in run("train", what, "latin", "--out", "m").refusal()
         assert "to learn from" in run("train", what, "nothing", "--out", "m", "-q").refusal()
-        assert "to learn from" in run("train", what, good, "--out", "m", "-q", "--max-length", 1).refusal()
+        short = run("train", what, good, "--out", "m", "-q", "--max-length", 1).refusal()
+        assert "no training sentence has at most 1 words: raise --max-length" in short
         assert not Path("m").exists()
 
-    def test_what_would_fail_at_the_end_fails_at_the_start(self, run, samples: Samples, what: str) -> None:
+    def test_what_would_fail_at_the_end_fails_at_the_start(self, run: Run, samples: Samples, what: str) -> None:
         good = samples.train_trees if what == "parser" else samples.train_tags
         Path("own.copy").write_bytes(good.read_bytes())
         assert "there is no directory nowhere" in run("train", what, good, "--out", "nowhere/m").refusal()
@@ -154,21 +158,21 @@ class TestRefusals:
             assert "; choose another file" in run("train", what, "own.copy", *options).refusal()
         assert Path("own.copy").read_bytes() == good.read_bytes()
 
-    def test_usage(self, run, samples: Samples, what: str) -> None:
+    def test_usage(self, run: Run, samples: Samples, what: str) -> None:
         for options in ((), ("--out", "m", "--model", "none"), ("--out", "m", "--unknown", "none")):
             outcome = run("train", what, samples.train_trees, *options)
             assert outcome.status == 2
             assert "Traceback" not in outcome.err
 
 
-def test_a_pattern_that_is_none(run, samples: Samples) -> None:
+def test_a_pattern_that_is_none(run: Run, samples: Samples) -> None:
     assert (
         "not a regular expression"
         in run("train", "parser", samples.train_trees, "--out", "m", "--empty", "(").refusal()
     )
 
 
-def test_an_empty_column(run, samples: Samples) -> None:
+def test_an_empty_column(run: Run, samples: Samples) -> None:
     Path("a.conllu").write_text("1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n")
     refusal = run("train", "tagger", "a.conllu", "--out", "m", "--column", "xpos").refusal()
     assert "a.conllu: column xpos is `_` for every word; choose another" in refusal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
+from collections import defaultdict
 from itertools import pairwise, product
 
 import numpy as np
@@ -12,10 +12,10 @@ import pytest
 
 from lveg.decoding.tags import TagSequences, decode_tags
 from lveg.errors import UsageError
-from lveg.families.estimate import hmm_weights
-from lveg.families.tag_lvg import hmm, start_lvg
-from lveg.families.tags import TagFamily, pack
-from lveg.grammar.grammar import tag_grammar
+from lveg.families.chain import ChainFamily, Lattices, lattices, split, word_tags
+from lveg.families.tag_lvg.family import hmm, start_lvg
+from lveg.grammar.estimate import hmm_weights
+from lveg.grammar.grammar import Ints, tag_grammar
 from lveg.grammar.lexicon import LexiconOptions
 
 TAGGED = [
@@ -35,7 +35,7 @@ def enumeration(words: list[str]) -> dict[tuple[str, ...], float]:
     for rule in range(len(weight)):
         lhs, left, right = grammar.rule_lhs[rule], grammar.rule_left[rule], grammar.rule_right[rule]
         if rule >= grammar.lexical_start:
-            key = ("emit", grammar.symbols[lhs].label, names[left])
+            key: tuple[str, ...] = ("emit", grammar.symbols[lhs].label, names[left])
         elif lhs == -1:
             key = ("start", grammar.symbols[left].label)
         elif right == -1:
@@ -65,22 +65,27 @@ def some_sentences(count: int) -> list[list[str]]:
     return [[dice.choice(["the", "dog", "barks", "walks"]) for _ in range(dice.randint(1, 6))] for _ in range(count)]
 
 
-def packed_all(sentences: list[list[str]]) -> np.ndarray:
-    return np.concatenate([pack(GRAMMAR.lexicon.terminals(words)) for words in sentences])
+def packed_all(sentences: list[list[str]]) -> Ints:
+    return lattices(HMM.table, [GRAMMAR.lexicon.terminals(words) for words in sentences])
 
 
 def lists_of(best: TagSequences) -> list[list[tuple[tuple[str, ...], list[float], float, float]]]:
     """(tags, confidences, score, log P) of each sequence of each sentence."""
-    at, word, answers = 0, 0, []
-    for scores, log_probs in zip(best.score.tolist(), best.log_prob.tolist(), strict=True):
+    first, last = 0, 0
+    answers: list[list[tuple[tuple[str, ...], list[float], float, float]]] = []
+    for number, (scores, log_probs) in enumerate(zip(best.score.tolist(), best.log_prob.tolist(), strict=True)):
         answers.append([])
-        for score, log_prob in zip(scores, log_probs, strict=True):
-            n = best.packed[at]
-            tags = tuple(GRAMMAR.tags[tag] for tag in best.packed[at + 1 + n : at + 1 + 2 * n])
+        for rank, (score, log_prob) in enumerate(zip(scores, log_probs, strict=True)):
+            sentence = split(best.packed[rank])[number]
+            allowed, given = word_tags(sentence), sentence[3 : 3 + sentence[1]]
+            last = first + len(given)
             if score > -math.inf:
-                answers[-1].append((tags, best.confidence[word : word + n].tolist(), score, log_prob))
-            at, word = at + 1 + 2 * n, word + n
-    assert (at, word) == (len(best.packed), len(best.confidence))
+                tags = best.tag[rank, first:last].tolist()
+                assert tags == [own[place] for own, place in zip(allowed, given, strict=True)]
+                confidence = best.confidence[rank, first:last].tolist()
+                answers[-1].append((tuple(GRAMMAR.tags[tag] for tag in tags), confidence, score, log_prob))
+        first = last
+    assert first == best.tag.shape[1] == best.confidence.shape[1]
     return answers
 
 
@@ -95,13 +100,14 @@ def posteriors(found: dict[tuple[str, ...], float]) -> list[dict[str, float]]:
 
 def test_sums_of_the_hmm_equal_enumeration() -> None:
     sentences = some_sentences(60)
-    found = HMM.posteriors(packed_all(sentences))
+    packed = packed_all(sentences)
+    found = HMM.posteriors(packed)
     shares = iter(found.share)
-    for words, log_z in zip(sentences, found.log_z, strict=True):
+    for words, sentence, log_z in zip(sentences, split(packed), found.log_z, strict=True):
         sequences = enumeration(words)
         assert math.isclose(math.exp(log_z), math.fsum(sequences.values()), rel_tol=1e-9)
-        for terminal, share in zip(GRAMMAR.lexicon.terminals(words), posteriors(sequences), strict=True):
-            for tag in HMM.table.tag[HMM.table.ptr[terminal] : HMM.table.ptr[terminal + 1]]:
+        for tags, share in zip(word_tags(sentence), posteriors(sequences), strict=True):
+            for tag in tags:
                 assert next(shares) == pytest.approx(share.pop(GRAMMAR.tags[tag]), abs=1e-9)
             assert sum(share.values()) == 0.0
     assert next(shares, None) is None
@@ -117,13 +123,15 @@ def test_given_tags_of_the_hmm() -> None:
             if all(want in (None, got) for want, got in zip(given, tags, strict=True))
         ]
         numbers = [-1 if tag is None else GRAMMAR.tags.index(tag) for tag in given]
-        log_z = HMM.log_z(pack(GRAMMAR.lexicon.terminals(words), numbers), is_given=True)
+        log_z = HMM.log_z(lattices(HMM.table, [GRAMMAR.lexicon.terminals(words)], [numbers]), is_given=True)
         assert math.exp(log_z) == pytest.approx(math.fsum(allowed), rel=1e-9, abs=0.0)
 
 
 def test_best_tags_of_the_hmm() -> None:
     sentences = some_sentences(60)
-    for words, (answer,) in zip(sentences, lists_of(decode_tags(HMM, packed_all(sentences), "posterior")), strict=True):
+    for words, (answer,) in zip(
+        sentences, lists_of(decode_tags(Lattices(HMM, packed_all(sentences)), "posterior")), strict=True
+    ):
         tags, confidence, _, log_prob = answer
         sequences = enumeration(words)
         for tag, share, wanted in zip(tags, confidence, posteriors(sequences), strict=True):
@@ -136,7 +144,7 @@ def test_best_tags_of_the_hmm() -> None:
 @pytest.mark.parametrize("count", [1, 2, 5, 1000])
 def test_best_sequences_of_the_hmm_are_viterbis(count: int) -> None:
     sentences = [[], *some_sentences(40), []]
-    best = lists_of(decode_tags(HMM, packed_all(sentences), "viterbi", count))
+    best = lists_of(decode_tags(Lattices(HMM, packed_all(sentences)), "viterbi", count))
     assert [tags for tags, *_ in best[0]] == [tags for tags, *_ in best[-1]] == [()]
     for words, answers in zip(sentences[1:-1], best[1:-1], strict=True):
         sequences = enumeration(words)
@@ -150,7 +158,7 @@ def test_best_sequences_of_the_hmm_are_viterbis(count: int) -> None:
             assert confidence == pytest.approx([one[tag] for one, tag in zip(share, tags, strict=True)], abs=1e-9)
 
 
-def latent(seed: int) -> TagFamily:
+def latent(seed: int) -> ChainFamily:
     """Three subtypes with weights that sum to nothing in particular."""
     first = start_lvg(GRAMMAR, hmm_weights(GRAMMAR), 3)
     return first.with_value(first.value + np.random.default_rng(seed).normal(0, 1.0, first.value.shape))
@@ -162,19 +170,22 @@ def test_best_sequences_of_latent_models_are_those_of_the_markov_chain(count: in
         family, terminals = latent(seed), GRAMMAR.lexicon.terminals(words)
         weight = {}
         for tags in enumeration(words):
-            given = pack(terminals, [GRAMMAR.tags.index(tag) for tag in tags])
+            given = lattices(family.table, [terminals], [[GRAMMAR.tags.index(tag) for tag in tags]])
             weight[tags] = math.exp(family.log_z(given, is_given=True))
         z, share = math.fsum(weight.values()), posteriors(weight)
-        both: Counter[tuple[int, str, str]] = Counter()
+        both: defaultdict[tuple[int, str, str], float] = defaultdict(float)
         for tags, value in weight.items():
             for i, pair in enumerate(pairwise(tags)):
-                both[i, *pair] += value / z  # type: ignore[assignment]
+                both[i, pair[0], pair[1]] += value / z
 
-        def chance(tags: tuple[str, ...], share=share, both=both) -> float:
-            steps = (both[i, *pair] / share[i][pair[0]] for i, pair in enumerate(pairwise(tags)))
+        def chance(
+            tags: tuple[str, ...], share: list[dict[str, float]] = share,
+            both: dict[tuple[int, str, str], float] = both,
+        ) -> float:  # fmt: skip
+            steps = (both[i, pair[0], pair[1]] / share[i][pair[0]] for i, pair in enumerate(pairwise(tags)))
             return share[0][tags[0]] * math.prod(steps)
 
-        (answers,) = lists_of(decode_tags(family, pack(terminals), "viterbi", count))
+        (answers,) = lists_of(decode_tags(Lattices(family, lattices(family.table, [terminals])), "viterbi", count))
         expected = sorted(map(chance, weight), reverse=True)[:count]
         assert [math.exp(score) for _, _, score, _ in answers] == pytest.approx(expected, rel=1e-8)
         for tags, _, score, log_prob in answers:
@@ -184,7 +195,7 @@ def test_best_sequences_of_latent_models_are_those_of_the_markov_chain(count: in
 
 def test_a_long_sentence() -> None:
     words = ["dog", "walks"] * 1000
-    best = decode_tags(HMM, packed_all([words]), "viterbi", 3)
+    best = decode_tags(Lattices(HMM, packed_all([words])), "viterbi", 3)
     assert -8000 < best.found.log_z[0] < -1000
     np.testing.assert_allclose(best.score, best.log_prob, atol=1e-7)
     assert best.score[0, 0] >= best.score[0, 1] >= best.score[0, 2] > -math.inf
@@ -192,6 +203,6 @@ def test_a_long_sentence() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(UsageError, match="'mbr' is not one of posterior, viterbi"):
-        decode_tags(HMM, packed_all([["dog"]]), "mbr")
+        decode_tags(Lattices(HMM, packed_all([["dog"]])), "mbr")
     with pytest.raises(UsageError, match="one sequence"):
-        decode_tags(HMM, packed_all([["dog"]]), "posterior", 2)
+        decode_tags(Lattices(HMM, packed_all([["dog"]])), "posterior", 2)

@@ -14,12 +14,13 @@ import pytest
 from oracles import central_difference
 
 from lveg.errors import GrammarError
-from lveg.families.estimate import hmm_weights
-from lveg.families.tag_gm import TagGm, start_gm
-from lveg.families.tag_lvg import TagLvg, hmm, start_lvg
-from lveg.families.tags import TagFamily, pack
+from lveg.families.chain import ChainFamily, lattices, open_table, split, tag_table, word_tags
+from lveg.families.tag_gm.family import TagGm, start_gm
+from lveg.families.tag_lvg.family import TagLvg, hmm, start_lvg
+from lveg.grammar.estimate import hmm_weights
 from lveg.grammar.grammar import Floats, Grammar, Ints, tag_grammar
 from lveg.grammar.lexicon import LexiconOptions
+from lveg.kernels.chain import LACKING, NO_RULE, OPEN
 
 GRID = np.linspace(-12.0, 12.0, 1201)
 STEP = GRID[1] - GRID[0]
@@ -57,13 +58,13 @@ def sentences(grammar: Grammar, seed: int, count: int = 4, most: int = 4) -> lis
     return [grammar.lexicon.terminals([dice.choice(WORDS) for _ in range(length)]) for length in lengths]
 
 
+def has_tag(grammar: Grammar, tag: int, terminal: int) -> bool:
+    return grammar.lexical_id(grammar.n_nonterminals + tag, terminal) is not None
+
+
 def sequences(grammar: Grammar, terminals: list[int]) -> Iterator[tuple[int, ...]]:
     """All tag sequences that the lexicon allows."""
-    first = grammar.n_nonterminals
-    allowed = [
-        [tag for tag in range(len(grammar.tags)) if grammar.lexical_id(first + tag, terminal) is not None]
-        for terminal in terminals
-    ]
+    allowed = [[tag for tag in range(len(grammar.tags)) if has_tag(grammar, tag, terminal)] for terminal in terminals]
     return product(*allowed)
 
 
@@ -168,15 +169,15 @@ class Known(NamedTuple):
     pair: np.ndarray
 
 
-def known(model: TagFamily, sentences: list[list[int]]) -> list[Known]:
+def known(model: ChainFamily, sentences: list[list[int]]) -> list[Known]:
     """The posteriors of sentences that are packed together, with zeros for the tags that a word cannot have."""
-    table, n_tags = model.table, model.n_tags
-    found = model.posteriors(np.concatenate([pack(terminals) for terminals in sentences]))
+    n_tags, packed = model.n_tags, lattices(model.table, sentences)
+    found = model.posteriors(packed)
     shares, pairs = iter(found.share), iter(found.pair)
     answers = []
-    for terminals, log_z in zip(sentences, found.log_z, strict=True):
-        allowed = [table.tag[table.ptr[terminal] : table.ptr[terminal + 1]] for terminal in terminals]
-        tag, pair = np.zeros((len(terminals), n_tags)), np.zeros((max(len(terminals) - 1, 0), n_tags, n_tags))
+    for allowed, log_z in zip(map(word_tags, split(packed)), found.log_z, strict=True):
+        n = len(allowed)
+        tag, pair = np.zeros((n, n_tags)), np.zeros((max(n - 1, 0), n_tags, n_tags))
         for i, tags in enumerate(allowed):
             for t in tags:
                 tag[i, t] = next(shares)
@@ -188,8 +189,29 @@ def known(model: TagFamily, sentences: list[list[int]]) -> list[Known]:
     return answers
 
 
+def test_lattices_name_the_tags_and_emissions_of_each_word() -> None:
+    grammar = random_grammar(5)
+    table, n_tags = tag_table(grammar), len(grammar.tags)
+    several = [[], *sentences(grammar, 5), []]
+    tags = [[(place + number) % (n_tags + 1) - 1 for place in range(len(one))] for number, one in enumerate(several)]
+    for terminals, given, packed in zip(several, tags, split(lattices(table, several, tags)), strict=True):
+        allowed = [[tag for tag in range(n_tags) if has_tag(grammar, tag, one)] for one in terminals]
+        places = [
+            OPEN if tag < 0 else own.index(tag) if tag in own else LACKING
+            for own, tag in zip(allowed, given, strict=True)
+        ]
+        begin = np.cumsum([0, *map(len, allowed)])
+        rules = [emission(grammar, tag, one) for own, one in zip(allowed, terminals, strict=True) for tag in own]
+        size, n, m = packed[:3]
+        assert (size, n, m) == (len(packed), len(terminals), begin[-1])
+        assert packed[3:].tolist() == [*places, *begin, *(tag for own in allowed for tag in own), *rules]
+        assert word_tags(packed) == allowed
+    whole = lattices(open_table(3), [[0, 0]], [[2, OPEN]])
+    assert whole.tolist() == [20, 2, 6, 2, OPEN, 0, 3, 6, *(0, 1, 2) * 2, *[NO_RULE] * 6]
+
+
 def check_sums(
-    model: TagFamily, grammar: Grammar, terminals: list[int], weigh: Callable[[tuple[int, ...]], float]
+    model: ChainFamily, grammar: Grammar, terminals: list[int], weigh: Callable[[tuple[int, ...]], float]
 ) -> None:
     """Sums and posteriors equal those over all sequences."""
     n, n_tags = len(terminals), len(grammar.tags)
@@ -197,10 +219,10 @@ def check_sums(
     total = sum(found.values())
     (posterior,) = known(model, [terminals])
     assert posterior.log_z == pytest.approx(math.log(total), abs=1e-8)
-    assert model.log_z(pack(terminals)) == posterior.log_z
+    assert model.log_z(lattices(model.table, [terminals])) == posterior.log_z
     tag, pair = np.zeros((n, n_tags)), np.zeros((n - 1, n_tags, n_tags))
     for tags, value in found.items():
-        assert model.log_z(pack(terminals, tags), True) == pytest.approx(math.log(value), abs=1e-8)
+        assert model.log_z(lattices(model.table, [terminals], [tags]), True) == pytest.approx(math.log(value), abs=1e-8)
         for i in range(n):
             tag[i, tags[i]] += value / total
             if i:
@@ -238,7 +260,7 @@ def test_gaussians_of_several_dimensions_equal_enumeration(components: int, dim:
             check_sums(model, grammar, terminals, partial(gm_weight_by_components, model, grammar, terminals))
 
 
-MODELS: dict[str, Callable[[Grammar, int], TagFamily]] = {
+MODELS: dict[str, Callable[[Grammar, int], ChainFamily]] = {
     "lvg-1": lambda grammar, seed: random_lvg(grammar, 1, seed),
     "lvg-3": lambda grammar, seed: random_lvg(grammar, 3, seed),
     "lvg-16": lambda grammar, seed: random_lvg(grammar, 16, seed),
@@ -248,7 +270,7 @@ MODELS: dict[str, Callable[[Grammar, int], TagFamily]] = {
 }
 
 
-def log_z_at(model: TagFamily, packed: Ints, is_given: bool, value: Floats) -> float:
+def log_z_at(model: ChainFamily, packed: Ints, is_given: bool, value: Floats) -> float:
     return model.with_value(value).log_z(packed, is_given)
 
 
@@ -259,9 +281,8 @@ def test_every_gradient_equals_central_differences(name: str, is_given: bool) ->
         grammar = random_grammar(seed)
         model = MODELS[name](grammar, seed)
         dice = random.Random(seed)
-        packed = np.concatenate(
-            [pack(t, dice.choice(list(sequences(grammar, t)))) for t in sentences(grammar, seed, count=5, most=5)]
-        )
+        several = sentences(grammar, seed, count=5, most=5)
+        packed = lattices(model.table, several, [dice.choice(list(sequences(grammar, one))) for one in several])
         slope = np.zeros_like(model.value)
         assert model.run(packed, is_given, 1.0, slope) == pytest.approx(model.log_z(packed, is_given), abs=1e-10)
         assert np.count_nonzero(slope) > len(slope) / 8
@@ -275,10 +296,10 @@ def test_every_gradient_equals_central_differences(name: str, is_given: bool) ->
 def test_a_minus_sign_takes_the_gradient_away_and_sentences_add_up(name: str) -> None:
     grammar = random_grammar(1)
     model = MODELS[name](grammar, 1)
-    packed = [pack(terminals) for terminals in sentences(grammar, 1)]
+    packed = lattices(model.table, sentences(grammar, 1))
     slope = np.zeros_like(model.value)
-    total = model.run(np.concatenate(packed), False, 1.0, slope)
-    assert total == pytest.approx(sum(model.run(one, False, -1.0, slope) for one in packed), abs=1e-10)
+    total = model.run(packed, False, 1.0, slope)
+    assert total == pytest.approx(sum(model.run(one, False, -1.0, slope) for one in split(packed)), abs=1e-10)
     np.testing.assert_allclose(slope, 0.0, atol=1e-12)
 
 
@@ -295,7 +316,7 @@ def test_sentences_packed_together_are_answered_as_alone(name: str) -> None:
     grammar = random_grammar(4)
     model = MODELS[name](grammar, 4)
     several = [[], *sentences(grammar, 4, count=6), []]
-    packed = np.concatenate([pack(terminals) for terminals in several])
+    packed = lattices(model.table, several)
     assert model.posteriors(packed, pairs=False).pair.size == 0
     for together, terminals in zip(known(model, several), several, strict=True):
         (alone,) = known(model, [terminals])
@@ -307,10 +328,10 @@ def test_sentences_packed_together_are_answered_as_alone(name: str) -> None:
 def test_subtypes_start_as_the_hmm(subtypes: int) -> None:
     grammar = random_grammar(3)
     weight = hmm_weights(grammar)
-    packed = pack(grammar.lexicon.terminals(list("abcd")))
     one, alike, noisy = (
         start_lvg(grammar, weight, n, noise) for n, noise in ((1, 0.0), (subtypes, 0.0), (subtypes, 0.01))
     )
+    packed = lattices(one.table, [grammar.lexicon.terminals(list("abcd"))])
     assert alike.log_z(packed) == pytest.approx(one.log_z(packed), abs=1e-10)
     assert noisy.log_z(packed) == pytest.approx(one.log_z(packed), abs=0.05)
     assert noisy.log_z(packed) != alike.log_z(packed)
@@ -343,7 +364,7 @@ def test_spherical_is_diagonal_with_tied_variances_and_the_order_of_components_d
         swapped = [array.reshape(*array.shape[:-1], -1, 2)[..., ::-1].ravel() for array in (log_weight, mean, log_std)]
         other = model.with_value(np.concatenate(swapped))
         for terminals in sentences(grammar, seed):
-            packed = pack(terminals)
+            packed = lattices(model.table, [terminals])
             assert diagonal.log_z(packed) == pytest.approx(model.log_z(packed), abs=1e-10)
             assert other.log_z(packed) == pytest.approx(model.log_z(packed), abs=1e-10)
             np.testing.assert_allclose(diagonal.posteriors(packed).pair, model.posteriors(packed).pair, atol=1e-10)
@@ -372,25 +393,26 @@ def test_sentences_too_long_to_keep_all_overlaps() -> None:
     count = np.diff(model.table.ptr)
     terminals = [int(count.argmax())] * 1200
     assert int(count.max()) ** 3 * 1200 * 8**3 > 2**22
+    packed = lattices(model.table, [terminals])
     (posterior,) = known(model, [terminals])
     np.testing.assert_allclose(posterior.tag.sum(axis=1), 1.0, atol=1e-9)
     np.testing.assert_allclose(posterior.pair.sum(axis=2), posterior.tag[:-1], atol=1e-9)
     slope = np.zeros_like(model.value)
-    model.run(pack(terminals), False, 1.0, slope)
+    model.run(packed, False, 1.0, slope)
     way = np.random.default_rng(0).normal(size=slope.shape) * 1e-5
-    ahead, behind = (model.with_value(model.value + sign * way).log_z(pack(terminals)) for sign in (1, -1))
+    ahead, behind = (model.with_value(model.value + sign * way).log_z(packed) for sign in (1, -1))
     assert slope @ way == pytest.approx((ahead - behind) / 2, rel=1e-5)
 
 
 def test_a_given_tag_that_the_lexicon_lacks_has_no_weight() -> None:
     grammar = tag_grammar([[("a", "X"), ("b", "Y")]], LexiconOptions("single", 1, 0))
-    packed = pack(grammar.lexicon.terminals(["a", "b"]), [1, 1])
     for model in (random_lvg(grammar, 2, 0), random_gm(grammar, 2, 2, "spherical", 0)):
+        packed = lattices(model.table, [grammar.lexicon.terminals(["a", "b"])], [[1, 1]])
         slope = np.zeros_like(model.value)
         assert model.run(packed, True, 1.0, slope) == -math.inf
         assert not slope.any()
         assert math.isfinite(model.log_z(packed))
-        assert model.log_z(pack([])) == 0.0
+        assert model.log_z(lattices(model.table, [[]])) == 0.0
 
 
 def test_parameters_are_checked() -> None:

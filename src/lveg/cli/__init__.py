@@ -33,8 +33,11 @@ def _root(
     """Options of `lveg` itself."""
 
 
-def make_app(arguments: Sequence[str]) -> typer.Typer:
-    """The command line; the options of training are those of the models that the arguments name."""
+def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
+    """The command line; the options of training are those of the models that the arguments name.
+
+    is_complete: False where a shell asks what may come next.
+    """
     app = typer.Typer(
         name="lveg",
         help=_HELP,
@@ -45,23 +48,29 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(help=_HELP)(_root)
-    app.add_typer(train.make_app(arguments[1:] if arguments[:1] == ["train"] else []), name="train")
+    own = arguments[1:] if arguments[:1] == ["train"] else []
+    app.add_typer(train.make_app(own, is_complete), name="train")
     for verb in (parse.parse, tag.tag, evaluate.evaluate, info.info, combine.combine, sample.sample, demo.demo):
         app.command()(verb)
     return app
 
 
-def _arguments() -> list[str]:
-    """What was typed, also where a shell asks for completions of it."""
-    typed = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS")
-    return sys.argv[1:] if typed is None else typed.split()[1:]
+def _typed() -> list[str] | None:
+    """What was typed so far, where a shell asks for completions of it; None where the command is to be run."""
+    shell = os.environ.get("_LVEG_COMPLETE", "").removeprefix("complete_")
+    if not shell:
+        return None
+    if shell == "bash":  # one word per line; `=` is a word of its own
+        return os.environ.get("COMP_WORDS", "").replace("\n=\n", "=").split()[1:]
+    return os.environ.get("_TYPER_COMPLETE_ARGS", "").split()[1:]
 
 
 def main() -> None:
     """Run the command line; our own errors become one line on stderr and exit status 2."""
     survive_stderr()
     try:
-        make_app(_arguments())(prog_name="lveg")
+        typed = _typed()
+        make_app(sys.argv[1:] if typed is None else typed, is_complete=typed is None)(prog_name="lveg")
     except LvegError as error:
         print(f"lveg: {error}", file=sys.stderr)
         sys.exit(2)
@@ -69,6 +78,9 @@ def main() -> None:
         if ending.code == 130:  # what Typer makes of Ctrl-C
             print("lveg: stopped", file=sys.stderr)
         raise
+    except MemoryError as error:
+        print(f"lveg: there is not enough memory: {error}", file=sys.stderr)
+        sys.exit(2)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise

@@ -22,7 +22,7 @@ def combine(
     the mean of theirs. The first parser prunes. The file parses, evaluates and is
     loaded like any other; what the parsers share is stored once.
 
-        lveg combine gm.model sm.model --out both.model
+        lveg combine one.model two.model --out both.model
     """
     from lveg.model_io import save_model
 

@@ -26,7 +26,7 @@ def info(
     check_outputs([STANDARD], [model])
     facts = describe_model(load_model(str(model)))
     if config:
-        if "config" not in facts:
+        if not isinstance(facts.get("config"), dict):
             raise UsageError(f"{model}: was not trained, but combined from models that were; ask for theirs")
         typer.echo(to_toml(facts["config"]), nl=False)
         return
@@ -44,9 +44,13 @@ def _show(facts: dict[str, Any], indent: str) -> None:
             _show(value, indent + "  ")
         elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
             typer.echo(f"{label}:")
-            for item in value:
-                told = (f"{key.replace('_', ' ')} {fact}" for key, fact in item.items())
-                typer.echo(f"{indent}  {', '.join(told)}")
+            for number, item in enumerate(value, start=1):
+                if any(isinstance(fact, dict | list) for fact in item.values()):
+                    typer.echo(f"{indent}  {number}:")
+                    _show(item, indent + "    ")
+                else:
+                    told = (f"{key.replace('_', ' ')} {fact}" for key, fact in item.items())
+                    typer.echo(f"{indent}  {', '.join(told)}")
         else:
             is_count = isinstance(value, int) and not isinstance(value, bool)
             typer.echo(f"{label}: {f'{value:,}' if is_count else value}")

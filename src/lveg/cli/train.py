@@ -13,7 +13,7 @@ import typer
 
 from lveg.cli.options import Quiet, SkipBad, Threads, check_outputs, thread_count
 from lveg.errors import UsageError
-from lveg.families.registry import default_kind, find, trainable
+from lveg.families.registry import default_kind, find_trainable, trainable
 from lveg.learning.options import FORESTS, LEARNING
 from lveg.options import Described, describe, read_config
 from lveg.task_options import ParserOptions, TaggerOptions
@@ -47,23 +47,42 @@ _MORE = """
     """
 
 
-def make_app(arguments: Sequence[str]) -> typer.Typer:
-    """The group of training commands, with the options of the models that the arguments name."""
+def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
+    """The group of training commands, with the options of the models that the arguments name.
+
+    is_complete: whether the arguments are all there; if more are being typed, nothing is refused yet.
+    """
     app = typer.Typer(help="Train a parser or a tagger on your treebank.", no_args_is_help=True)
     for task in TASKS:
         own = arguments[1:] if arguments[:1] == [task] else []
-        app.command(task)(_command(task, _kind(task, own)))
+        try:
+            kind = _kind(task, own)
+            if is_complete:
+                _check_flags(task, kind, own)
+        except UsageError:
+            if is_complete:
+                raise
+            kind = default_kind(task)
+        app.command(task)(_command(task, kind))
     return app
 
 
 def _kind(task: str, arguments: Sequence[str]) -> Kind:
-    """The family that the arguments of a command name; an option of another family is refused by name."""
+    """The family that the arguments of a command, or the config file among them, name."""
     name, config = _value(arguments, "--model"), _value(arguments, "--config")
-    if name is None and config is not None:
-        name = read_config(config).get("model")
-    kind = default_kind(task) if name is None else find(task, str(name))
-    if not kind.learning:
-        raise UsageError(f"a {task} of model {kind.name} is not trained: {kind.summary}")
+    if name is not None:
+        return find_trainable(task, name)
+    found = None if config is None else read_config(config).get("model")
+    if found is None:
+        return default_kind(task)
+    try:
+        return find_trainable(task, str(found))
+    except UsageError as error:
+        raise UsageError(f"{config}: {error}") from None
+
+
+def _check_flags(task: str, kind: Kind, arguments: Sequence[str]) -> None:
+    """Refuse an option of another family by name."""
     own = {item.flag for item in _described(task, kind)}
     for argument in arguments:
         flag = argument.partition("=")[0].replace("--no-", "--", 1)
@@ -71,7 +90,6 @@ def _kind(task: str, arguments: Sequence[str]) -> Kind:
             others = [other.name for other in trainable(task).values() if _has(other, flag)]
             if others:
                 raise UsageError(f"{flag} is an option of --model {' or '.join(others)}, not of --model {kind.name}")
-    return kind
 
 
 def _has(kind: Kind, flag: str) -> bool:
@@ -100,7 +118,7 @@ def _command(task: str, kind: Kind) -> Callable[..., None]:
     """The command that trains a model of this family."""
 
     def command(**given: Any) -> None:
-        _train(task, given)
+        _train(task, kind, given)
 
     option = typer.Option
     dev_help = "Held-out data to score the model on; may be repeated."
@@ -144,15 +162,39 @@ def _typed(item: Described) -> tuple[Any, Any]:
     """The type of an option for Typer, and the option: None where it is not given, so that config files count."""
     option = item.option
     hint: Any = _choice(item.name, option.choices) if option.choices else item.type | None
-    bounds: Any = {"min": option.least, "max": option.most} if item.type in (int, float) else {}
     flag = f"{item.flag}/--no-{item.flag[2:]}" if item.type is bool else item.flag
-    shown = "" if item.default is None or item.default is False else f" \\[default: {item.default}]"
     return hint, typer.Option(
-        None, flag, help=option.help + shown, metavar=option.metavar, rich_help_panel=option.group, **bounds
-    )
+        None, flag, help=option.help + _limits(item), metavar=option.metavar, rich_help_panel=option.group
+    )  # fmt: skip
 
 
-def _train(task: str, given: dict[str, Any]) -> None:
+def _limits(item: Described) -> str:
+    """The default of an option and its bounds, as the help shows them."""
+    least, most = item.option.least, item.option.most
+    facts = [] if item.default is None or item.default is False else [f"default: {item.default}"]
+    if least is not None and most is not None:
+        facts.append(f"{least:g} to {most:g}")
+    elif least:
+        facts.append(f"at least {least:g}")
+    return f" \\[{'; '.join(facts)}]" if facts else ""
+
+
+def _config_options(task: str, kind: Kind, path: str) -> dict[str, Any]:
+    """The options in a config file, checked; a refusal names the file."""
+    known = {item.name: item for item in _described(task, kind)}
+    values = read_config(path)
+    values.pop("model", None)
+    for name, value in values.items():
+        if name not in known:
+            raise UsageError(f"{path}: {name!r} is not an option of a {task} of model {kind.name}")
+        try:
+            known[name].check(value)
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
+    return values
+
+
+def _train(task: str, kind: Kind, given: dict[str, Any]) -> None:
     """Check the files, learn, save, and tell."""
     from lveg.cli.console import announce_faults, console_report
     from lveg.learning.checkpoint import Checkpoint
@@ -167,9 +209,10 @@ def _train(task: str, given: dict[str, Any]) -> None:
     for path in dev:
         if str(path) != "-" and not path.exists():
             raise UsageError(f"{path}: cannot be opened: No such file or directory")
-    options = {} if config is None else read_config(str(config))
+    options = {} if config is None else _config_options(task, kind, str(config))
     options |= {name: str(value) if isinstance(value, StrEnum) else value for name, value in given.items()
                 if value is not None}  # fmt: skip
+    options["model"] = kind.name
     checkpoint = Checkpoint(f"{out}.checkpoint", resume)
     with console_report(None if log is None else str(log), quiet) as report:
         checkpoint.announce(report)

@@ -84,7 +84,10 @@ def check_value(value: Floats, size: int, largest: float) -> None:
     """Refuse parameters that are not finite numbers of a sensible size, or not as many as there should be."""
     if value.shape != (size,):
         raise GrammarError(f"there are {value.size} parameters where {size} are needed")
-    if not (np.abs(value) <= largest).all():
-        raise GrammarError(
-            f"a parameter is not a number from {-largest:g} to {largest:g}; was the learning rate too high?"
-        )
+    check_size(value, largest)
+
+
+def check_size(array: Floats, largest: float) -> None:
+    """Refuse parameters that are not finite numbers of a sensible size."""
+    if not (np.abs(array) <= largest).all():
+        raise GrammarError(f"a parameter is not a number from {-largest:g} to {largest:g}")

@@ -34,6 +34,11 @@ class Posterior:
     log_rule: Floats | None = None
     log_zs: Floats | None = None
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether there is an answer in finite numbers; weights far from each other may leave none."""
+        return bool(np.isfinite(self.log_z) and np.isfinite(self.edge).all())
+
 
 class Ask(NamedTuple):
     """What is asked of packed forests beside their log Z.

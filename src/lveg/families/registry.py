@@ -99,6 +99,14 @@ def find(task: str, name: str) -> Kind:
     return found
 
 
+def find_trainable(task: str, name: str) -> Kind:
+    """The family of a task with this name, if it can be trained."""
+    kind = find(task, name)
+    if not kind.learning:
+        raise UsageError(f"a {task} of model {name} is not trained: {kind.summary}")
+    return kind
+
+
 def default_kind(task: str) -> Kind:
     """What is trained when nothing is said."""
     return next(kind for kind in kinds(task).values() if kind.is_default)

@@ -100,7 +100,7 @@ def outside(
 
 @kernel
 def draw(values: Any, begin: int, end: int, uniform: float) -> int:
-    """An index of values[begin:end], drawn in proportion to them, by a number in [0, 1)."""
+    """An index of values[begin:end], drawn in proportion to them, by a number in [0, 1); the first if all are 0."""
     total = 0.0
     for index in range(begin, end):
         total += values[index]
@@ -111,7 +111,7 @@ def draw(values: Any, begin: int, end: int, uniform: float) -> int:
         if point < 0.0:
             pick = index
             break
-    while values[pick] <= 0.0:  # rounding led past the last one with weight
+    while pick > begin and values[pick] <= 0.0:  # rounding led past the last one with weight
         pick -= 1
     return pick
 

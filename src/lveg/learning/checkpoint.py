@@ -36,6 +36,11 @@ class Checkpoint:
         """The same for one of several stages of a run, in a file of its own."""
         return Checkpoint(f"{self.path}.{number}", self.resume, self.key | facts | {"stage": number})
 
+    @property
+    def is_stage(self) -> bool:
+        """Whether it is of one of several stages of a run."""
+        return "stage" in self.key
+
     def save(self, facts: dict[str, Any], arrays: dict[str, Floats]) -> None:
         """Keep a state: JSON facts, and arrays."""
         header = {"format": FORMAT, "kind": "checkpoint", "key": self._name(), "facts": facts}

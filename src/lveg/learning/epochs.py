@@ -77,7 +77,7 @@ def run_epochs(make: Callable[[Floats], Learned], progress: Progress, options: E
         if options.patience and since >= options.patience:
             break
         begun = time.perf_counter()
-        objective = _checked(progress.advance(epoch, run) / progress.size, epoch, run)
+        objective, family = _advance(make, progress, epoch, run)
         facts = {
             "epoch": epoch,
             "objective": round(objective, 4),
@@ -85,7 +85,7 @@ def run_epochs(make: Callable[[Floats], Learned], progress: Progress, options: E
         }
         number, since = float(epoch), since + 1
         if run.score is not None:
-            number, more = run.score(make(progress.value))
+            number, more = run.score(family)
             facts |= more
         if number > best_score:
             best, best_score, since = progress.value.copy(), number, 0
@@ -99,16 +99,34 @@ def run_epochs(make: Callable[[Floats], Learned], progress: Progress, options: E
     return make(best)
 
 
-def _checked(objective: float, epoch: int, run: Run) -> float:
-    """The objective, if it is a number."""
-    if np.isfinite(objective):
-        return objective
-    raise UsageError(f"learning failed in epoch {epoch}: the objective is {objective}; {_advice(run)}")
+def _advance(
+    make: Callable[[Floats], Learned], progress: Progress, epoch: int, run: Run
+) -> tuple[float, Learned]:  # fmt: skip
+    """The objective per example of an epoch, and the family after it; neither is kept unless it is sound."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            objective = progress.advance(epoch, run) / progress.size
+            family = make(progress.value)
+    except GrammarError as error:
+        raise UsageError(f"learning failed in epoch {epoch}: {error}; {_advice(epoch, run)}") from None
+    if not np.isfinite(objective):
+        raise UsageError(f"learning failed in epoch {epoch}: the objective is {objective}; {_advice(epoch, run)}")
+    return objective, family
 
 
-def _advice(run: Run) -> str:
-    kept = "" if run.checkpoint is None else f", or go on from the last good epoch in {run.checkpoint.path}"
-    return f"try a smaller --learning-rate{kept}"
+def _advice(epoch: int, run: Run) -> str:
+    """What to do when learning failed; a run of one stage can end with the last epoch that was sound."""
+    advice = "try a smaller --learning-rate"
+    if run.checkpoint is None or epoch == 1:
+        return advice
+    if run.checkpoint.is_stage:
+        return f"{advice}; {run.checkpoint.path} keeps the state before"
+    return f"{advice}, or take the model before with --resume --epochs {epoch - 1}"
+
+
+def gradient_copies(options: GradientOptions) -> int:
+    """How many vectors of all parameters learning by gradients holds: a family's, Adam's, the best, the slopes."""
+    return 8 + max(1, round(options.batch / PART))
 
 
 @dataclass
@@ -144,18 +162,15 @@ class Descent:
         rate = options.learning_rate * options.decay ** (epoch - 1)
         total, done = 0.0, 0
         for batch in np.array_split(order, n_batches):
-            total += self._gradient(batch, slopes, epoch, run)
+            total += self._gradient(batch, slopes, run)
             self.adam.step(slopes, 1.0 / len(batch), rate, options.l2 / size, n_batches)
             done += len(batch)
             run.report("progress", {"what": f"epoch {epoch}", "done": done, "total": size})
         return total
 
-    def _gradient(self, batch: Ints, slopes: Floats, epoch: int, run: Run) -> float:
+    def _gradient(self, batch: Ints, slopes: Floats, run: Run) -> float:
         """The objective of a batch; fills the rows of `slopes`, one for each part of the batch."""
-        try:
-            family = self.family.with_value(self.adam.value)
-        except GrammarError as error:
-            raise UsageError(f"learning failed in epoch {epoch}: {error}; {_advice(run)}") from None
+        family = self.family.with_value(self.adam.value)
 
         def work(part: int) -> float:
             slopes[part] = 0.0

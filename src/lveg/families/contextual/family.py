@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 
 from lveg.contexts.context import ForestContext
+from lveg.errors import GrammarError
 from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior
@@ -60,7 +61,9 @@ class Contextual(ForestFamily):
         """The family and its contexts in a model file."""
         tasks = ("parser", "parser-context")
         family, *contexts = restore_nested(tasks, cls.name, grammar, weight, arrays, facts)
-        return cls(cast(ForestFamily, family), tuple(cast(list[ForestContext], contexts)))
+        if not isinstance(family, ForestFamily) or not contexts:
+            raise GrammarError("it needs a family whose rules can be multiplied, and contexts")
+        return cls(family, tuple(cast(list[ForestContext], contexts)))
 
     def describe(self) -> Facts:
         """What the family and the contexts are."""

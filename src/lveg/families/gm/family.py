@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lveg.errors import GrammarError
-from lveg.families.family import Arrays, Facts, check_arrays, check_facts
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size
 from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, count_packed
 from lveg.families.gm.options import COVARIANCES
 from lveg.forest.forest import Forest
@@ -37,6 +37,9 @@ class ComponentPruning:
         if not (1 <= self.k_min <= self.k_max and 0.0 <= self.theta <= 1.0):
             raise GrammarError("component pruning needs 1 <= k_min <= k_max and theta from 0 to 1")
 
+
+MOST_PARAMETER = 200.0
+"""Bound on abs(parameter): exp of twice as much is finite; learned ones are far below it."""
 
 Parts = tuple[Floats, Floats, Floats]
 """Something for every parameter, in the shapes of log weights, means and log standard deviations."""
@@ -69,8 +72,7 @@ class Gm(ForestFamily):
         if self.log_std.shape not in ((1, columns), (dim, columns)):
             raise GrammarError("standard deviations must be one per Gaussian, or one per dimension")
         for array in (self.log_weight, self.mean, self.log_std):
-            if not np.isfinite(array).all():
-                raise GrammarError("a parameter is not a finite number")
+            check_size(array, MOST_PARAMETER)
 
     @cached_property
     def components(self) -> Components:
@@ -106,7 +108,7 @@ class Gm(ForestFamily):
         )
         check_facts(facts, {})
         ptr = arrays["ptr"]
-        if ptr.shape != (grammar.n_rules + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
+        if ptr.shape != (grammar.n_rules + 1,) or ptr[0] != 0 or (ptr[1:] <= ptr[:-1]).any():
             raise GrammarError("there are no components for each rule")
         *first, columns = columns_of(grammar, ptr)
         if arrays["mean"].shape[1] != columns:
@@ -135,6 +137,8 @@ class Gm(ForestFamily):
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
+        if not np.isfinite(self.log_z(forest, log_factor)):
+            raise GrammarError("no derivation has any weight: there is none to draw")
         n_edges = 2 * forest.n_nodes
         uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
         chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)

@@ -17,8 +17,9 @@ from lveg.forest.builders import union
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.learning.data import TreeData
-from lveg.learning.epochs import descend
+from lveg.learning.epochs import descend, gradient_copies
 from lveg.learning.examples import Examples
+from lveg.learning.memory import check_memory
 from lveg.learning.run import Run
 
 SMALL_SHARE = 1e-3
@@ -27,6 +28,8 @@ SMALL_SHARE = 1e-3
 
 def learn(data: TreeData, options: GmOptions, run: Run) -> tuple[Gm, Facts]:
     """The grammar with the best score of all epochs, or the last one if there is no score."""
+    what = f"--components {options.components} --dim {options.dim}"
+    check_memory(what, n_parameters(data.grammar, options), gradient_copies(options))
     with closing(prepare(data, options, run)) as examples:
         return learn_from(data, examples, options, run), {}
 
@@ -76,12 +79,26 @@ def learn_from(data: TreeData, examples: Examples, options: GmOptions, run: Run)
 
 def first_grammar(data: TreeData, options: GmOptions, seed: int) -> Gm:
     """The grammar that learning starts from."""
-    components: int | Ints = 1 if options.split else options.components
-    if options.by_frequency:
-        components = np.minimum(1 + np.log2(np.maximum(data.grammar.count, 1.0)).astype(int), options.components)
+    components = 1 if options.split else n_components(data.grammar, options)
     return start(
         data.grammar, data.weight, components, options.dim, options.covariance, options.alpha, options.spread, seed
     )
+
+
+def n_components(grammar: Grammar, options: GmOptions) -> Ints:
+    """How many components each rule gets."""
+    counts = np.full(grammar.n_rules, options.components)
+    if options.by_frequency:
+        counts = np.minimum(1 + np.log2(np.maximum(grammar.count, 1.0)).astype(int), counts)
+    return counts
+
+
+def n_parameters(grammar: Grammar, options: GmOptions) -> int:
+    """How many parameters the grammar gets."""
+    ptr = np.concatenate([[0], np.cumsum(n_components(grammar, options))])
+    n_gaussians = int(columns_of(grammar, ptr)[-1])
+    n_deviations = options.dim if options.covariance == "diagonal" else 1
+    return int(ptr[-1]) + (options.dim + n_deviations) * n_gaussians
 
 
 def _stages(options: GmOptions) -> list[int]:

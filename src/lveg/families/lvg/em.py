@@ -19,6 +19,9 @@ from lveg.learning.run import Run
 PARTS = 8
 """Parts of the treebank, each summed by one thread and added in order: the number of threads changes no bit."""
 
+EM_COPIES = PARTS + 5
+"""Vectors of all weights that EM holds: two grammars, the best, counts, their sum, and those of the parts."""
+
 
 @dataclass(frozen=True)
 class Uses:

@@ -8,12 +8,13 @@ import numpy as np
 
 from lveg.families.family import Facts
 from lveg.families.forest import pack
-from lveg.families.lvg.em import tree_em
-from lveg.families.lvg.family import Lvg, from_pcfg
+from lveg.families.lvg.em import EM_COPIES, tree_em
+from lveg.families.lvg.family import Lvg, from_pcfg, shape_of
 from lveg.families.lvg.options import LvgOptions
 from lveg.grammar.grammar import Floats
 from lveg.learning.data import TreeData
-from lveg.learning.epochs import Em, descend, run_epochs
+from lveg.learning.epochs import Em, descend, gradient_copies, run_epochs
+from lveg.learning.memory import check_memory
 from lveg.learning.run import Run
 
 _LEAST_START = 1e-10  # gradients start from no smaller weight
@@ -21,6 +22,9 @@ _LEAST_START = 1e-10  # gradients start from no smaller weight
 
 def learn(data: TreeData, options: LvgOptions, run: Run) -> tuple[Lvg, Facts]:
     """The grammar with the best score of all epochs, or the last one if there is no score."""
+    copies = EM_COPIES if options.objective == "generative" else max(EM_COPIES, gradient_copies(options))
+    n_weights = shape_of(data.grammar, np.full(len(data.grammar.symbols), options.subtypes)).size
+    check_memory(f"--subtypes {options.subtypes}", n_weights, copies)
     first = first_grammar(data, options.subtypes, options.noise, run.seed)
     em = tree_em(data, run)
 

@@ -34,8 +34,8 @@ class MultiScale(Subtyped):
     def __post_init__(self) -> None:
         if self.production.shape != (self.shape.size,) or self.log_weight.ndim != 1:
             raise GrammarError(f"{self.production.size} choices of subtypes have a production, not {self.shape.size}")
-        if (self.production < 0).any() or (self.production >= len(self.log_weight)).any():
-            raise GrammarError("a choice of subtypes has a production that does not exist")
+        if (self.production < 0).any() or int(self.production.max()) + 1 != len(self.log_weight):
+            raise GrammarError("there is not one log weight per production")
         if not (np.abs(self.log_weight) <= MOST_LOG).all():
             raise GrammarError(f"a log weight is not a number from {-MOST_LOG:g} to {MOST_LOG:g}")
 

@@ -11,14 +11,15 @@ import numpy.typing as npt
 
 from lveg.families.family import Facts
 from lveg.families.forest import pack
-from lveg.families.lvg.em import tree_em
-from lveg.families.lvg.family import from_pcfg
+from lveg.families.lvg.em import EM_COPIES, tree_em
+from lveg.families.lvg.family import from_pcfg, shape_of
 from lveg.families.multi_scale.family import MultiScale
 from lveg.families.multi_scale.options import MultiScaleOptions
 from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.lvg_blocks import trace_halves
 from lveg.learning.data import TreeData
 from lveg.learning.epochs import descend
+from lveg.learning.memory import check_memory
 from lveg.learning.run import Run
 
 Bits = npt.NDArray[np.uint8]
@@ -26,6 +27,8 @@ Bits = npt.NDArray[np.uint8]
 
 def learn(data: TreeData, options: MultiScaleOptions, run: Run) -> tuple[MultiScale, Facts]:
     """The grammar after all cycles, with the best score of the last one's epochs if there is a score."""
+    finest = shape_of(data.grammar, np.full(len(data.grammar.symbols), 2**options.cycles))
+    check_memory(f"--cycles {options.cycles}", finest.size, EM_COPIES)
     em = tree_em(data, run)
     scales = first_scales(data)
     n_stages = 2 * options.cycles + 1

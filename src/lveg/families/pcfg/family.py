@@ -100,7 +100,7 @@ class Pcfg(ForestFamily):
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
         posterior = self.posterior(forest, log_factor)
-        if posterior.log_z == -np.inf:
+        if not np.isfinite(posterior.log_z):
             raise GrammarError("no derivation has any weight: there is none to draw")
         generator = np.random.default_rng(seed)
         chosen = np.empty(forest.n_nodes, np.int32)

@@ -56,12 +56,13 @@ class Product(Judge):
     def posterior(self, forest: Forest) -> Posterior:
         """Means of the members' posteriors, and as `log_rule` the sum of their logs  [math: product]."""
         all_found = [member.posterior(forest) for member in self.members]
-        found = [one for one in all_found if np.isfinite(one.log_z)]
+        found = [one for one in all_found if one.is_sound]
         if not found:
             return Posterior(-np.inf, np.empty(0), np.empty(0), np.empty(0))
         edges = np.stack([one.edge for one in found])
         log_rule = np.where(edges.any(axis=0), np.log(np.maximum(edges, _FLOOR)).sum(axis=0), -np.inf)
-        node, log_zs = np.mean([one.node for one in found], axis=0), np.array([one.log_z for one in all_found])
+        node = np.mean([one.node for one in found], axis=0)
+        log_zs = np.array([one.log_z if one.is_sound else -np.inf for one in all_found])
         return Posterior(0.0, node, edges.mean(axis=0), np.empty(0), log_rule, log_zs)
 
     def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:

@@ -19,6 +19,9 @@ from lveg.kernels.lvg_levels import Levels, coarse_to_fine
 LEAST_KEPT = 1e-4
 """Posterior below which an edge, or a subtype at a node, is left out at the next level (docs/decisions/0007)."""
 
+MOST_LEVELS = 16
+"""No hierarchy has more coarse levels; each takes as much memory as a grammar."""
+
 
 @dataclass(frozen=True, eq=False)
 class SplitMerge(Subtyped):
@@ -39,9 +42,11 @@ class SplitMerge(Subtyped):
     def __post_init__(self) -> None:
         size, first = self.grammar.shape.n_subtypes, self.grammar.shape.first
         if self.groups.ndim != 2 or self.groups.shape[1] != size or self.usage.shape != (size,):
-            raise GrammarError("there is not one group and one number of uses a subtype")
+            raise GrammarError("there is not one group and one number of uses per subtype")
         if not (np.isfinite(self.usage).all() and (self.usage >= 0.0).all()):
             raise GrammarError("a number of uses is not a number from 0 upwards")
+        if len(self.groups) > MOST_LEVELS:
+            raise GrammarError(f"there are more than {MOST_LEVELS} levels of subtypes")
         steps = np.diff(self.groups, axis=1)
         begins = first[1:-1] - 1
         inner = np.delete(steps, begins, axis=1)

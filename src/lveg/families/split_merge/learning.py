@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from lveg.families.family import Facts
-from lveg.families.lvg.em import TreeEm, tree_em
+from lveg.families.lvg.em import EM_COPIES, TreeEm, tree_em
 from lveg.families.lvg.family import Lvg, from_pcfg
 from lveg.families.split_merge.family import SplitMerge
 from lveg.families.split_merge.options import SplitMergeOptions
 from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.lvg_blocks import double
 from lveg.learning.data import TreeData
+from lveg.learning.memory import check_memory
 from lveg.learning.run import Run
 
 PHASES = ("split", "merge", "smooth")
@@ -119,6 +120,8 @@ class Learner:
         options = self.options
         smoothing = replace(options, smooth_rules=0.0, smooth_words=0.0)
         if name == "split":
+            shape = state.model.shape
+            check_memory(f"cycle {cycle}", shape.with_subtypes(2 * shape.subtypes).size, EM_COPIES)
             seed = int(np.random.default_rng([self.run.seed, cycle]).integers(2**31))
             state, count = split(state, options.noise, seed), options.split_iterations
         elif name == "merge":

@@ -53,11 +53,7 @@ class TagGm(ChainFamily):
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
         """The shapes of log weights, as one row, means and log standard deviations."""
-        links = self.tags * self.tags + self.tags
-        gaussians = (2 * links + self.n_emissions) * self.components
-        variances = self.dim if self.covariance == "diagonal" else 1
-        rules = (links + self.tags + self.n_emissions) * self.components
-        return (1, rules), (self.dim, gaussians), (variances, gaussians)
+        return shapes_of(self.tags, self.n_emissions, self.components, self.dim, self.covariance)
 
     def with_value(self, value: Floats) -> TagGm:
         """The same with other parameters, which are not copied."""
@@ -107,6 +103,14 @@ class TagGm(ChainFamily):
         return run(
             packed, is_given, sign, self.tags, self.components, self.numbers, slope, factor, factor_slope, found
         )  # fmt: skip
+
+
+def shapes_of(tags: int, n_emissions: int, components: int, dim: int, covariance: str) -> tuple[tuple[int, int], ...]:
+    """The shapes of log weights, as one row, means and log standard deviations."""
+    links = tags * tags + tags
+    gaussians = (2 * links + n_emissions) * components
+    variances = dim if covariance == "diagonal" else 1
+    return (1, (links + tags + n_emissions) * components), (dim, gaussians), (variances, gaussians)
 
 
 _NOTHING = GmArrays(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))

@@ -17,6 +17,9 @@ from lveg.learning.run import Run
 PART = 512
 """Sentences that are summed by one worker; parts are added in order, so the number of workers changes no bit."""
 
+EM_COPIES = 8
+"""Vectors of all parameters that EM holds with one worker: two models, the best, the prior, counts and their sum."""
+
 
 @dataclass(frozen=True)
 class TagEm:

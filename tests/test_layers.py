@@ -1,0 +1,175 @@
+"""Which part of the package may import which, and that only a family knows its name."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import lveg
+from lveg.families.registry import kinds
+
+SOURCE = Path(lveg.__file__).parent
+
+ANYWHERE = {"_version", "errors", "options", "report", "parallel", "trees"}
+"""What every part may import, but for kernels and for these themselves."""
+
+LAYERS = {
+    "kernels": "",
+    "_version": "",
+    "errors": "",
+    "options": "errors",
+    "report": "",
+    "parallel": "",
+    "trees": "",
+    "files": "",
+    "container": "files",
+    "drawing": "",
+    "treebank": "files",
+    "grammar": "kernels",
+    "forest": "grammar kernels",
+    "chart": "forest grammar kernels",
+    "task_options": "grammar",
+    "learning": "chart forest grammar kernels container",
+    "families.registry": "families",
+    "families.family": "grammar",
+    "families.nested": "families.registry families.family grammar",
+    "families.forest": "families.family forest grammar kernels",
+    "families.chain": "families.family learning grammar kernels",
+    "contexts": "families.family forest grammar kernels",
+    "families": "families.registry families.family families.nested families.forest families.chain "
+    "contexts learning chart forest grammar kernels",
+    "decoding": "families.forest families.chain forest grammar kernels",
+    "model": "families.registry families.forest families.chain families decoding chart forest grammar",
+    "model_io": "model families.registry families.family families.forest families.chain container grammar",
+    "evaluation": "model annotate treebank chart",
+    "annotate": "model chart forest treebank",
+    "output": "model treebank drawing",
+    "training": "model evaluation families.registry families.forest families.chain learning task_options "
+    "treebank chart grammar",
+    "cli": "*",
+    "__main__": "cli",
+    "": "",
+}
+"""What each part may import beside itself and what anything may. A module belongs to the part with the longest name."""
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """The modules of the package, parsed, by their names below `lveg`."""
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        found[name.removesuffix("__init__").removesuffix(".")] = ast.parse(path.read_text(encoding="utf-8"))
+    return found
+
+
+def imports_of(name: str) -> set[str]:
+    """The modules of the package that a module imports, inside functions too, but not for type checkers alone."""
+    return {target for node in runtime_nodes(modules()[name]) for target in targets_of(node) if target != name}
+
+
+def runtime_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those under `if TYPE_CHECKING`."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            for other in node.orelse:
+                yield from runtime_nodes(other)
+        else:
+            yield node
+            yield from runtime_nodes(node)
+
+
+def targets_of(node: ast.AST) -> Iterator[str]:
+    """The modules of the package that an import statement names."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.name.partition(".")[0] == "lveg":
+                yield alias.name.removeprefix("lveg").removeprefix(".")
+    elif isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "imports are absolute"
+        if node.module is not None and node.module.partition(".")[0] == "lveg":
+            home = node.module.removeprefix("lveg").removeprefix(".")
+            for alias in node.names:
+                inner = f"{home}.{alias.name}".removeprefix(".")
+                yield inner if inner in modules() else home
+
+
+def part_of(module: str) -> str | None:
+    """The part that a module belongs to, None for one that the table lacks."""
+    while module not in LAYERS and "." in module:
+        module = module.rpartition(".")[0]
+    return module if module in LAYERS else None
+
+
+@pytest.mark.parametrize("name", list(modules()))
+def test_imports_point_down(name: str) -> None:
+    part = part_of(name)
+    assert part is not None, f"say in LAYERS what {name} may import"
+    allowed = {part, *LAYERS[part].split()} | (set() if part in {"kernels", *ANYWHERE} else ANYWHERE)
+    for target in imports_of(name):
+        assert "*" in allowed or part_of(target) in allowed, f"lveg.{name} must not import lveg.{target}"
+
+
+def test_the_table_names_only_what_there_is() -> None:
+    assert {part_of(name) for name in modules()} == set(LAYERS)
+    assert {name for allowed in LAYERS.values() for name in allowed.split()} <= {"*", *LAYERS}
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    graph = {name: imports_of(name) for name in modules() if name}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"these modules import one another: {' -> '.join(error.args[1])}")
+
+
+COMMON = ("model.py", "model_io.py", "training.py", "annotate.py", "output.py", "options.py", "task_options.py")
+AS_A_USER = {"demo.py"}
+"""Files that name models as a user of the command line would."""
+
+
+def names_of_families() -> set[str]:
+    """What families are called, in files, options and folders, but for words that mean something else as well."""
+    folders = {path.parent.name for path in (SOURCE / "families").glob("*/__init__.py")}
+    names = {name for task in ("parser", "tagger") for name in kinds(task)}
+    return (folders | names | {name.replace("-", "_") for name in names}) - {"product", "forms", "contextual"}
+
+
+def words_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Identifiers, and the words of texts, with their lines; comments and docstrings tell of anything."""
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docs = {node.body[0].lineno for node in ast.walk(tree) if isinstance(node, documented) and ast.get_docstring(node)}
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.NAME:
+            yield token.start[0], token.string
+        elif token.type == tokenize.STRING and token.start[0] not in docs:
+            yield from ((token.start[0], word) for word in re.findall(r"[\w-]+", token.string))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(SOURCE / name for name in COMMON),
+        *(path for path in sorted((SOURCE / "cli").glob("*.py")) if path.name not in AS_A_USER),
+        *(SOURCE / "families" / name for name in ("registry.py", "family.py", "nested.py")),
+        *(SOURCE / "families" / name / "family.py" for name in ("product", "contextual")),
+        *sorted((SOURCE / "learning").glob("*.py")),
+        *sorted((SOURCE / "decoding").glob("*.py")),
+        *sorted((SOURCE / "evaluation").glob("*.py")),
+    ],
+    ids=lambda path: str(path.relative_to(SOURCE)),
+)
+def test_no_family_is_known_by_name(path: Path) -> None:
+    known = names_of_families()
+    assert {"gm", "lvg", "split-merge", "split_merge", "multi-scale", "multi_scale", "pcfg", "hmm"} <= known
+    assert [f"{path.name}:{line}: {word}" for line, word in words_of(path) if word in known] == []
