@@ -37,8 +37,8 @@ def restore_nested(
         if not isinstance(item, dict) or set(item) != {"name", "facts"} or not isinstance(item["facts"], dict):
             raise GrammarError(f"part {number} is not a name and facts")
         task, name = tasks[min(number, len(tasks) - 1)], item["name"]
-        kind = kinds(task).get(name) if isinstance(name, str) and name != owner else None
-        if kind is None:
+        kind = kinds(task).get(name) if isinstance(name, str) else None
+        if kind is None or (kind.task, kind.name) == (tasks[0], owner):
             raise GrammarError(f"part {number} is of an unknown kind")
         prefix = f"{number}."
         own = {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}

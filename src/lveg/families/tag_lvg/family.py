@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lveg.errors import GrammarError
-from lveg.families.chain import ChainFamily, tag_table
+from lveg.families.chain import ChainFamily, open_table, tag_table
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.chain import Posteriors, TagTable
@@ -65,16 +65,18 @@ class TagLvg(ChainFamily):
         return {"value": self.value}
 
     def facts(self) -> Facts:
-        """The number of subtypes."""
-        return {"subtypes": self.subtypes}
+        """The number of subtypes, and whether the lexicon's words have weights."""
+        return {"subtypes": self.subtypes, "has_emissions": self.n_emissions > 0}
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> TagLvg:
         """The tagger in a model file."""
         check_arrays(arrays, {"value": (np.float64, 1)})
-        check_facts(facts, {"subtypes": int})
-        n_emissions = grammar.n_rules - grammar.lexical_start
-        return cls(tag_table(grammar), len(grammar.tags), n_emissions, facts["subtypes"], arrays["value"])
+        check_facts(facts, {"subtypes": int, "has_emissions": bool})
+        tags, n_emissions, table = len(grammar.tags), grammar.n_rules - grammar.lexical_start, tag_table(grammar)
+        if not facts["has_emissions"]:
+            n_emissions, table = 0, open_table(tags)
+        return cls(table, tags, n_emissions, facts["subtypes"], arrays["value"])
 
     def describe(self) -> Facts:
         """Numbers of subtypes and parameters."""
