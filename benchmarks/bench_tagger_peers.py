@@ -20,7 +20,7 @@ from typing import Any
 
 from common import data_dir, print_table
 
-from lveg.grammar.forms import shape
+from lveg.contexts.forms.properties import shape
 from lveg.model_io import load_model, save_model
 from lveg.training import train_tagger
 from lveg.treebank.conllu import read_tagged

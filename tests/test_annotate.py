@@ -8,9 +8,9 @@ import pytest
 
 from lveg.annotate import ParseSettings, TagSettings, parse_all, tag_all
 from lveg.errors import UsageError
-from lveg.learning.train import TaggerOptions, train_parser, train_tagger
 from lveg.model import Candidate, Parse, Parser, Tagger, Tagging, TagSequence
 from lveg.output import parse_brackets, parse_json, tags_conllu, tags_json, tags_tsv
+from lveg.training import train_parser, train_tagger
 from lveg.treebank.conllu import Sentence
 from lveg.treebank.penn import parse_tree, read_trees
 from lveg.treebank.synthetic import ENGLISH
@@ -29,7 +29,7 @@ def parser() -> Parser:
 
 @pytest.fixture(scope="module")
 def tagger() -> Tagger:
-    return train_tagger([str(DATA / "demo-train.conllu")], options=TaggerOptions("hmm"))
+    return train_tagger([str(DATA / "demo-train.conllu")], model="hmm")
 
 
 class TestParsing:
