@@ -14,7 +14,7 @@ from oracles import central_difference
 
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError
-from lveg.families.chain import ChainFamily, Factors, open_table
+from lveg.families.chain import ChainFamily, Factors, Lattices, open_table
 from lveg.families.tag_gm.family import TagGm
 from lveg.families.tag_lvg.family import TagLvg, size_of
 from lveg.grammar.grammar import Floats, Ints
