@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,11 +14,17 @@ from oracles import central_difference
 from lveg.contexts.forms.context import GRID, Forms, start_forms
 from lveg.contexts.forms.properties import Properties, learn_properties, own_names, shape
 from lveg.errors import GrammarError
-from lveg.families.chain import lattices, open_table
+from lveg.families.chain import lattices, open_table, split, word_tags
 from lveg.families.tag_forms.family import TagForms, start_chain
 from lveg.families.tag_lvg.family import TagLvg
 from lveg.grammar.grammar import Floats, tag_grammar
 from lveg.grammar.lexicon import LexiconOptions
+from lveg.kernels.chain import narrow_lattices
+from lveg.model import Tagger
+from lveg.model_io import load_model, save_model
+from lveg.training import train_tagger
+from lveg.treebank.conllu import read_tagged
+from lveg.treebank.synthetic import ENGLISH
 
 SENTENCES = (["The", "dog", "barks"], ["Dogs", "bark", "at", "the", "dog"], ["2-1"], ["bark", "the", "dog"])
 TAGS = 3
@@ -169,3 +176,50 @@ def test_numbers_that_do_not_fit_are_refused() -> None:
         model.with_value(np.full_like(model.value, np.nan))
     with pytest.raises(GrammarError):
         Forms(TAGS, 2, Properties(("a",)), np.zeros(5))
+
+
+def test_a_gaussian_chain_with_forms_goes_over_the_tags_that_a_discrete_one_leaves(tmp_path: Path) -> None:
+    lines = read_tagged([str(ENGLISH.parent / "demo-train.conllu")], "upos")
+    options = {"chain": "gaussian", "epochs": 2, "batch": 16, "tag_min": 0.05}
+    tagger = train_tagger(lines[:120], lines[120:160], "forms", **options)
+    family = tagger.family
+    assert isinstance(family, TagForms)
+    assert isinstance(family.pruner, TagForms)
+    assert tagger.info["dev"]["token_accuracy"] > 85
+    chain, lattice, factors = family.lattices(tagger.grammar, [[word for word, _ in lines[125]]])
+    found = chain.posteriors(lattice, True, factors)
+    n = len(lines[125])
+    assert n <= lattice[2] < n * len(tagger.grammar.tags)
+    begin = lattice[3 + n : 4 + 2 * n]
+    np.testing.assert_allclose(np.add.reduceat(found.share, begin[:-1]), 1.0, atol=1e-9)
+    examples = np.concatenate(list(family.pack(tagger.grammar, lines[:3])))
+    slope = np.zeros_like(family.value)
+    family.add(examples, slope)
+    for place in np.random.default_rng(0).choice(np.flatnonzero(np.abs(slope) > 1e-6), 12):
+        expected = central_difference(
+            lambda value: family.with_value(value).add(examples, np.zeros_like(value)), family.value, int(place)
+        )
+        assert slope[place] == pytest.approx(expected, abs=1e-7, rel=1e-5)
+    save_model(tagger, str(tmp_path / "m"))
+    again = load_model(str(tmp_path / "m"))
+    assert isinstance(again, Tagger)
+    assert again.tag("The old dog saw a cat .") == tagger.tag("The old dog saw a cat .")
+
+
+def test_narrow_lattices_keep_what_is_probable_the_best_and_what_is_given() -> None:
+    dice = np.random.default_rng(3)
+    for _ in range(50):
+        lengths = dice.integers(0, 4, 3)
+        tags = [[int(dice.integers(-1, TAGS)) for _ in range(n)] for n in lengths]
+        whole = lattices(open_table(TAGS, with_emissions=True), [[0] * n for n in lengths], tags)
+        share = dice.random(TAGS * int(lengths.sum()))
+        narrow, first = narrow_lattices(whole, share, 0.5), 0
+        for sentence, given in zip(split(narrow), tags, strict=True):
+            n, m = int(sentence[1]), int(sentence[2])
+            assert sentence[4 + 2 * n : 4 + 2 * n + m].tolist() == sentence[4 + 2 * n + m :].tolist()
+            for i, kept in enumerate(word_tags(sentence)):
+                own = share[first : first + TAGS]
+                first += TAGS
+                wanted = {int(own.argmax()), *np.flatnonzero(own >= 0.5).tolist()} | ({given[i]} - {-1})
+                assert kept == sorted(wanted)
+                assert sentence[3 + i] == (-1 if given[i] < 0 else kept.index(given[i]))

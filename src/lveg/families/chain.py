@@ -187,7 +187,7 @@ def word_tags(sentence: Ints) -> list[list[int]]:
     return [tag[first:last] for first, last in pairwise(begin)]
 
 
-def open_table(n_tags: int) -> TagTable:
-    """All tags, without emissions, for the one terminal 0."""
+def open_table(n_tags: int, with_emissions: bool = False) -> TagTable:
+    """All tags for the one terminal 0, without emissions, or with one for each tag."""
     tags = np.arange(n_tags, dtype=np.int32)
-    return TagTable(np.array([0, n_tags], np.int32), tags, np.full_like(tags, NO_RULE))
+    return TagTable(np.array([0, n_tags], np.int32), tags, tags if with_emissions else np.full_like(tags, NO_RULE))

@@ -78,6 +78,47 @@ def build_lattices(table: TagTable, length: Any, terminal: Any, given: Any) -> A
 
 
 @kernel
+def narrow_lattices(packed: Any, share: Any, least: float) -> Any:
+    """Packed sentences with the entries whose share is at least `least`, the best of each word, and given ones."""
+    narrow = np.empty(packed.shape[0], np.int32)
+    at, to, first = 0, 0, 0
+    while at < packed.shape[0]:
+        n, m = packed[at + 1], packed[at + 2]
+        begin, tag, kept = at + 3 + n, at + 4 + 2 * n, 0
+        new_begin, new_tag = to + 3 + n, to + 4 + 2 * n
+        narrow[new_begin] = 0
+        for i in range(n):
+            low, high, given = packed[begin + i], packed[begin + i + 1], packed[at + 3 + i]
+            best = low
+            for entry in range(low, high):
+                if share[first + entry] > share[first + best]:
+                    best = entry
+            narrow[to + 3 + i] = given
+            for entry in range(low, high):
+                if share[first + entry] >= least or entry == best or entry - low == given:
+                    if entry - low == given:
+                        narrow[to + 3 + i] = kept - narrow[new_begin + i]
+                    narrow[new_tag + kept] = packed[tag + entry]
+                    kept += 1
+            narrow[new_begin + i + 1] = kept
+        place = 0  # rules come after all tags, so their place is known only now
+        for i in range(n):
+            for entry in range(packed[begin + i], packed[begin + i + 1]):
+                if (
+                    place < kept
+                    and place < narrow[new_begin + i + 1]
+                    and packed[tag + entry] == narrow[new_tag + place]
+                ):
+                    narrow[new_tag + kept + place] = packed[tag + m + entry]
+                    place += 1
+        narrow[to], narrow[to + 1], narrow[to + 2] = 4 + 2 * n + 2 * kept, n, kept
+        to += 4 + 2 * n + 2 * kept
+        first += m
+        at += packed[at]
+    return narrow[:to].copy()
+
+
+@kernel
 def count_pairs(packed: Any, at: int) -> int:
     """How many pairs of entries the neighbours of the sentence at this place have."""
     pairs, begin = 0, at + 3 + packed[at + 1]

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self, cast
 
 import numpy as np
 
 from lveg.contexts.context import ChainContext
-from lveg.families.chain import ChainFamily, Chains, Factors, Lattices, lattices, open_table, split, words_and_tags
+from lveg.errors import GrammarError
+from lveg.families.chain import ChainFamily, Chains, Factors, Lattices, lattices, split, words_and_tags
 from lveg.families.contextual.packed import join, part_sizes, separate
-from lveg.families.family import Arrays, Facts
+from lveg.families.family import Arrays, Facts, Stored
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.grammar.lexicon import Tagged
+from lveg.kernels.chain import narrow_lattices
 
 
 @dataclass(frozen=True, eq=False)
 class ContextualChain(Chains):
-    """A family without emissions, and contexts that multiply it: every word may have every tag."""
+    """A family that does not know words, and contexts that multiply it: every word may have every tag.
+
+    pruner: if there is one, a word may have only the tags to which it gives a posterior of at least `least`.
+    """
 
     family: ChainFamily
     contexts: tuple[ChainContext, ...]
+    pruner: Chains | None = None
+    least: float = 0.0
 
     @cached_property
     def value(self) -> Floats:
@@ -34,41 +41,65 @@ class ContextualChain(Chains):
         """The same with other parameters, which are not copied."""
         own, *rest = self._parts(value)
         contexts = (context.with_value(part) for context, part in zip(self.contexts, rest, strict=True))
-        return type(self)(self.family.with_value(own), tuple(contexts))
+        return replace(self, family=self.family.with_value(own), contexts=tuple(contexts))
 
     def _parts(self, vector: Floats) -> list[Floats]:
         """Of a vector of something for every parameter the views of the family and of each context."""
         return np.split(vector, part_sizes(self.family.value, [context.value for context in self.contexts]))
 
+    def _stored(self) -> list[Stored]:
+        """The family, the contexts and the pruner, if there is one."""
+        return [self.family, *self.contexts, *([] if self.pruner is None else [self.pruner])]
+
     def arrays(self) -> Arrays:
-        """Those of the family and the contexts, each behind its number."""
-        return nested_arrays((self.family, *self.contexts))
+        """Those of all parts, each behind its number."""
+        return nested_arrays(self._stored())
 
     def facts(self) -> Facts:
-        """Names and facts of the family and the contexts."""
-        return nested_facts((self.family, *self.contexts))
+        """Names and facts of all parts."""
+        return nested_facts(self._stored()) | ({} if self.pruner is None else {"least": self.least})
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Self:
-        """The family and its contexts in a model file."""
-        tasks = ("tagger", "tagger-context")
-        family, *contexts = restore_nested(tasks, cls.name, grammar, weight, arrays, facts)
-        return cls(cast(ChainFamily, family), tuple(cast(list[ChainContext], contexts)))
+        """The family, its contexts and its pruner in a model file."""
+        facts = dict(facts)
+        least = facts.pop("least", None)
+        listed = facts.get("parts")
+        count = len(listed) if isinstance(listed, list) else 0
+        tasks = ["tagger", *["tagger-context"] * (count - 1 - (least is not None)), "tagger"]
+        family, *parts = restore_nested(tasks[:count], "", grammar, weight, arrays, facts)
+        pruner = parts.pop() if least is not None and parts else None
+        if not isinstance(family, ChainFamily) or not parts or (isinstance(pruner, cls) and pruner.pruner is not None):
+            raise GrammarError("its parts are not a family, contexts and perhaps a pruner")
+        if least is not None and not (isinstance(least, float) and 0.0 <= least <= 1.0 and isinstance(pruner, Chains)):
+            raise GrammarError("its pruner has no threshold from 0 to 1")
+        contexts = tuple(cast(list[ChainContext], parts))
+        if any(context.width != family.width for context in contexts):
+            raise GrammarError("a context has another number of states than the family")
+        return cls(family, contexts, cast(Chains | None, pruner), least or 0.0)
 
     def describe(self) -> Facts:
         """What the family and the contexts are."""
         return {
             "base": {"model": self.family.name, **self.family.describe()},
             "contexts": [{"context": context.name, **context.describe()} for context in self.contexts],
+            **({} if self.pruner is None else {"pruner": self.pruner.describe()}),
         }
 
-    def _packed(self, words: Sequence[Sequence[str]], tags: Sequence[Sequence[int]] | None = None) -> Ints:
-        """Sentences whose words may have every tag."""
-        return lattices(open_table(self.family.n_tags), [[0] * len(sentence) for sentence in words], tags)
+    def _packed(
+        self, grammar: Grammar, words: Sequence[Sequence[str]], tags: Sequence[Sequence[int]] | None = None
+    ) -> Ints:
+        """Sentences whose words may have every tag, or those that the pruner leaves and the given ones."""
+        packed = lattices(self.family.table, [[0] * len(sentence) for sentence in words], tags)
+        if self.pruner is None:
+            return packed
+        family, plain, factors = self.pruner.lattices(grammar, words)
+        narrowed: Ints = narrow_lattices(packed, family.posteriors(plain, False, factors).share, self.least)
+        return narrowed
 
     def lattices(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> Lattices:
-        """The sentences with every tag for every word, and the factors of the tags."""
-        packed = self._packed(sentences)
+        """The sentences with the tags that their words may have, and the factors of the tags."""
+        packed = self._packed(grammar, sentences)
         rows = [np.concatenate([context.rows(words) for words in sentences]) for context in self.contexts]
         return Lattices(self.family, packed, Factors(self._score(packed, rows)))
 
@@ -79,7 +110,7 @@ class ContextualChain(Chains):
     def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
         """Each sentence, packed, with what the contexts read of it."""
         words, tags = words_and_tags(grammar, tagged)
-        for packed, sentence in zip(split(self._packed(words, tags)), words, strict=True):
+        for packed, sentence in zip(split(self._packed(grammar, words, tags)), words, strict=True):
             yield join([packed, *(context.rows(sentence) for context in self.contexts)])
 
     def add(self, examples: Ints, slope: Floats) -> float:

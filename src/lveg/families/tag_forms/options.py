@@ -14,6 +14,17 @@ class TagFormsOptions(GradientOptions):
     """How a tagger that sees the forms of words is learned."""
 
     subtypes: int = option(2, "Subtypes per tag.", group=SUBTYPES, least=1, most=256)
+    chain: str = option(
+        "discrete", "Discrete subtypes; or vectors as subtypes and Gaussian mixtures, over tags that a discrete chain "
+        "leaves.", group=SUBTYPES, choices=("discrete", "gaussian"),
+    )  # fmt: skip
+    components: int = option(2, "gaussian: Gaussians per rule.", group=SUBTYPES, least=1, most=64)
+    dim: int = option(2, "gaussian: dimensions of a subtype vector.", group=SUBTYPES, least=1, most=100)
+    spread: float = option(0.5, "gaussian: means start at random within this distance of 0.", group=SUBTYPES, least=0.0)
+    tag_min: float = option(
+        1e-3, "gaussian: a word may have the tags to which the discrete chain gives this posterior.",
+        group=SUBTYPES, least=0.0, most=0.5,
+    )  # fmt: skip
     noise: float = option(0.1, "Log weights of transitions start within this of 0.", group=SUBTYPES, least=0.0)
     epochs: int = with_default(GradientOptions, "epochs", 8)
     patience: int = with_default(GradientOptions, "patience", 3)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lveg.errors import GrammarError
-from lveg.families.chain import ChainFamily, tag_table
+from lveg.families.chain import ChainFamily, open_table, tag_table
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.families.gm.options import COVARIANCES
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -64,16 +64,20 @@ class TagGm(ChainFamily):
         return {"value": self.value}
 
     def facts(self) -> Facts:
-        """The shape."""
-        return {"components": self.components, "dim": self.dim, "covariance": self.covariance}
+        """The shape, and whether the lexicon's words have emissions, or only the tags."""
+        by_word = len(self.table.ptr) > 2
+        return {"components": self.components, "dim": self.dim, "covariance": self.covariance, "by_word": by_word}
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> TagGm:
         """The tagger in a model file."""
         check_arrays(arrays, {"value": (np.float64, 1)})
-        check_facts(facts, {"components": int, "dim": int, "covariance": str})
-        n_emissions = grammar.n_rules - grammar.lexical_start
-        return cls(tag_table(grammar), len(grammar.tags), n_emissions, **facts, value=arrays["value"])
+        check_facts(facts, {"components": int, "dim": int, "covariance": str, "by_word": bool})
+        tags, n_emissions, table = len(grammar.tags), grammar.n_rules - grammar.lexical_start, tag_table(grammar)
+        if not facts["by_word"]:
+            n_emissions, table = tags, open_table(tags, with_emissions=True)
+        shape = facts["components"], facts["dim"], facts["covariance"]
+        return cls(table, tags, n_emissions, *shape, arrays["value"])
 
     def describe(self) -> Facts:
         """The shape and the number of parameters."""
@@ -140,3 +144,12 @@ def start_gm(
     log_std = np.zeros((dim if covariance == "diagonal" else 1) * gaussians)
     value = np.concatenate([log_weight, mean, log_std])
     return TagGm(tag_table(grammar), tags, n_emissions, components, dim, covariance, value)
+
+
+def start_open_gm(tags: int, components: int, dim: int, spread: float = 0.05, seed: int = 0) -> TagGm:
+    """A tagger that does not know words to start learning from: equal weights, means uniform within ± spread."""
+    shapes = shapes_of(tags, tags, components, dim, "spherical")
+    sizes = [rows * columns for rows, columns in shapes]
+    mean = np.random.default_rng(seed).uniform(-spread, spread, sizes[1])
+    value = np.concatenate([np.zeros(sizes[0]), mean, np.zeros(sizes[2])])
+    return TagGm(open_table(tags, with_emissions=True), tags, tags, components, dim, "spherical", value)
