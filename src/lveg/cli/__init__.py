@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import typer
 
 from lveg._version import __version__
-from lveg.cli import combine, demo, evaluate, info, parse, sample, tag, train
+from lveg.cli import combine, demo, evaluate, info, parse, sample, tag, train, warm
 from lveg.cli.console import survive_stderr
 from lveg.cli.options import EXIT_STATUS
 from lveg.errors import LvegError
@@ -50,7 +50,16 @@ def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
     app.callback(help=_HELP)(_root)
     own = arguments[1:] if arguments[:1] == ["train"] else []
     app.add_typer(train.make_app(own, is_complete), name="train")
-    for verb in (parse.parse, tag.tag, evaluate.evaluate, info.info, combine.combine, sample.sample, demo.demo):
+    for verb in (
+        parse.parse,
+        tag.tag,
+        evaluate.evaluate,
+        info.info,
+        combine.combine,
+        sample.sample,
+        warm.warm,
+        demo.demo,
+    ):
         app.command()(verb)
     return app
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from lveg.cli.console import announce_faults, console_report, say
+from lveg.cli.console import announce_faults, compilation_notice, console_report, say
 from lveg.cli.options import STANDARD
 from lveg.report import counted
 from lveg.treebank.source import Faults, open_output
@@ -44,7 +44,11 @@ class Annotation:
         shows_progress = not (self.quiet or is_printed)
         total = count_sentences(self.files, self.reading) if shows_progress else None
         fallbacks: Counter[str] = Counter()
-        with open_output(str(self.out)) as stream, console_report(quiet=not shows_progress) as report:
+        with (
+            compilation_notice(self.quiet),
+            open_output(str(self.out)) as stream,
+            console_report(quiet=not shows_progress) as report,
+        ):
             for sentence, result in counted(results, report, self.what, total):
                 stream.write(text(sentence, result))
                 if is_printed:

@@ -60,6 +60,30 @@ def console_report(log: str | None = None, quiet: bool = False) -> Iterator[Repo
             stream.close()
 
 
+@contextmanager
+def compilation_notice(quiet: bool = False) -> Iterator[None]:
+    """Say on stderr that kernels are compiled, if any are: on a terminal how many, elsewhere once."""
+    from lveg.kernels.jit import uncached, watch_compilation
+
+    is_terminal = sys.stderr.isatty()
+
+    def watch(count: int) -> None:
+        if is_terminal:
+            print(f"\rcompiling kernels, once: {count} ", end="", file=sys.stderr, flush=True)
+        elif count == 1:
+            say("lveg: compiling kernels, once; `lveg warm` does it ahead")
+
+    if quiet:
+        yield
+        return
+    if uncached:
+        say("lveg: compiled kernels cannot be kept: no directory for them is writable; set NUMBA_CACHE_DIR to one")
+    with watch_compilation(watch):
+        yield
+    if is_terminal:
+        print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
+
+
 def _logging(show: Report, stream: IO[bytes] | None) -> Report:
     def report(event: str, facts: dict[str, Any]) -> None:
         show(event, facts)

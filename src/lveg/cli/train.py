@@ -196,7 +196,7 @@ def _config_options(task: str, kind: Kind, path: str) -> dict[str, Any]:
 
 def _train(task: str, kind: Kind, given: dict[str, Any]) -> None:
     """Check the files, learn, save, and tell."""
-    from lveg.cli.console import announce_faults, console_report
+    from lveg.cli.console import announce_faults, compilation_notice, console_report
     from lveg.learning.checkpoint import Checkpoint
     from lveg.model_io import save_model
     from lveg.training import Setting, train_parser, train_tagger
@@ -214,7 +214,7 @@ def _train(task: str, kind: Kind, given: dict[str, Any]) -> None:
                 if value is not None}  # fmt: skip
     options["model"] = kind.name
     checkpoint = Checkpoint(f"{out}.checkpoint", resume)
-    with console_report(None if log is None else str(log), quiet) as report:
+    with compilation_notice(quiet), console_report(None if log is None else str(log), quiet) as report:
         checkpoint.announce(report)
         keep = partial(_save_beside, out)
         setting = Setting(thread_count(threads), report, faults, checkpoint, keep)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -14,12 +16,48 @@ DEAD = -(2**30)
 """Scale of a cell or node without any derivation."""
 
 
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+
+uncached: list[str] = []
+"""Kernels whose compiled code finds no place on disk: they are compiled anew in every process."""
+
+
 def kernel(function: Function) -> Function:
-    """Compile without the GIL, cached on disk. Sums may be reordered; infinities and NaN keep their meaning."""
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(
-        function
-    )
-    return cast(Function, compiled)
+    """Compile without the GIL, cached on disk. Sums may be reordered; infinities and NaN keep their meaning.
+
+    Without a place for the cache, such as on a read-only install without a home, the code is not kept.
+    """
+    try:
+        return cast(Function, numba.njit(cache=True, **_OPTIONS)(function))
+    except RuntimeError:  # Numba finds no directory that it may write to
+        uncached.append(function.__name__)
+        return cast(Function, numba.njit(**_OPTIONS)(function))
+
+
+class _Compilations(event.Listener):
+    """Tells a watcher how many kernels have been compiled, each time one is about to be."""
+
+    def __init__(self, watcher: Callable[[int], None]) -> None:
+        self.watcher = watcher
+        self.count = 0
+
+    def on_start(self, event: Any) -> None:
+        self.count += 1
+        self.watcher(self.count)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing is to be said."""
+
+
+@contextmanager
+def watch_compilation(watcher: Callable[[int], None]) -> Iterator[None]:
+    """Call the watcher with the number of kernels so far, whenever one is compiled that was not found on disk."""
+    listener = _Compilations(watcher)
+    event.register("numba:compile", listener)
+    try:
+        yield
+    finally:
+        event.unregister("numba:compile", listener)  # type: ignore[no-untyped-call]
 
 
 @kernel

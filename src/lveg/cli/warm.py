@@ -1,0 +1,90 @@
+"""`lveg warm`: compile all kernels ahead."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from lveg.cli.options import Quiet
+
+SMALL = {"epochs": 1, "cycles": 2, "components": 4, "subtypes": 2, "warm": 1, "batch": 16}
+"""Options that make training quick, for the models that have them."""
+
+
+def warm(
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="NAME", help="Only kernels of this model; may be repeated. All if not given."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compile all kernels ahead, so that the first parse or tagging answers at once.
+
+    For an image or an install script. Tiny models of every kind are trained and
+    used; parsers and taggers side by side where there are two cores. Compiled
+    kernels are kept beside the package, or in NUMBA_CACHE_DIR.
+
+        lveg warm
+    """
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    from lveg.cli.console import say
+    from lveg.errors import UsageError
+    from lveg.families.registry import trainable
+    from lveg.parallel import default_threads
+
+    chosen = {task: [name for name in trainable(task) if not models or name in models] for task in ("parser", "tagger")}
+    unknown = [name for name in models or [] if not any(name in names for names in chosen.values())]
+    if unknown:
+        raise UsageError(f"there is no model {unknown[0]!r}")
+    workers = min(2, default_threads())
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        jobs = [(task, pool.submit(exercise, task, names)) for task, names in chosen.items() if names]
+        for task, job in jobs:
+            compiled, seconds = job.result()
+            if not quiet:
+                say(f"{task}: {compiled} kernels compiled in {seconds:.0f} s ({', '.join(chosen[task])})")
+
+
+def exercise(task: str, names: list[str]) -> tuple[int, float]:
+    """Train and use a tiny model of each name; how many kernels were compiled for it, and CPU seconds."""
+    import time
+
+    from lveg.families.registry import find
+    from lveg.kernels.jit import watch_compilation
+    from lveg.model import combine
+    from lveg.options import describe
+    from lveg.training import train_parser, train_tagger
+    from lveg.treebank.synthetic import ENGLISH, read_grammar, sample_trees
+
+    count = 0
+
+    def watch(number: int) -> None:
+        nonlocal count
+        count = number
+
+    trees = list(sample_trees(read_grammar(ENGLISH), 30, 1, 12))
+    tagged = [list(zip(tree.words(), tree.tags(), strict=True)) for tree in trees]
+    begun = time.process_time()
+    with watch_compilation(watch):
+        parsers = []
+        for name in names:
+            own = {item.name for item in describe(find(task, name).load_options())}
+            options: dict[str, Any] = {key: value for key, value in SMALL.items() if key in own}
+            if task == "tagger":
+                tagger = train_tagger(tagged[:25], tagged[25:], name, **options)
+                for decoder in ("posterior", "viterbi"):
+                    tagger.tag(trees[0].words(), decoder, posteriors=True)
+                continue
+            parser = train_parser(trees[:25], trees[25:], name, **options)
+            parsers.append(parser)
+            for decoder in ("max-rule", "mbr"):
+                parser.parse(trees[0].words(), decoder, 2, marginals=True)
+            parser.parse("colourless green ideas sleep furiously")
+            parser.sample(trees[0].words(), 2)
+            parser.log_prob(trees[0])
+        if parsers:
+            combine(parsers).parse(trees[0].words())
+    return count, time.process_time() - begun
