@@ -53,7 +53,7 @@ class _Compilations(event.Listener):
 def watch_compilation(watcher: Callable[[int], None]) -> Iterator[None]:
     """Call the watcher with the number of kernels so far, whenever one is compiled that was not found on disk."""
     listener = _Compilations(watcher)
-    event.register("numba:compile", listener)
+    event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
