@@ -44,8 +44,11 @@ class ForestContext(Context):
 class ChainContext(Context):
     """A factor for each state of each tag that a word may have.
 
-    Lattices are packed sentences (see kernels.chain), rows what the context reads of the words of each of them.
+    width: how many states of a tag it tells apart. Lattices are packed sentences (see kernels.chain), rows what the
+    context reads of the words of each of them.
     """
+
+    width: int
 
     @abstractmethod
     def rows(self, words: Sequence[str]) -> Ints:

@@ -187,7 +187,8 @@ def word_tags(sentence: Ints) -> list[list[int]]:
     return [tag[first:last] for first, last in pairwise(begin)]
 
 
-def open_table(n_tags: int) -> TagTable:
-    """All tags, without emissions, for the one terminal 0."""
-    tags = np.arange(n_tags, dtype=np.int32)
-    return TagTable(np.array([0, n_tags], np.int32), tags, np.full_like(tags, NO_RULE))
+def open_table(n_tags: int, n_terminals: int = 1) -> TagTable:
+    """All tags, without emissions, for each terminal."""
+    tags = np.tile(np.arange(n_tags, dtype=np.int32), n_terminals)
+    ptr = np.arange(0, len(tags) + 1, n_tags, dtype=np.int32)
+    return TagTable(ptr, tags, np.full_like(tags, NO_RULE))

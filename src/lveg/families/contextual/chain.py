@@ -10,6 +10,7 @@ from typing import Self, cast
 import numpy as np
 
 from lveg.contexts.context import ChainContext
+from lveg.errors import GrammarError
 from lveg.families.chain import ChainFamily, Chains, Factors, Lattices, lattices, open_table, split, words_and_tags
 from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts
@@ -24,6 +25,10 @@ class ContextualChain(Chains):
 
     family: ChainFamily
     contexts: tuple[ChainContext, ...]
+
+    def __post_init__(self) -> None:
+        if not self.contexts or any(context.width != self.family.width for context in self.contexts):
+            raise GrammarError("it needs contexts that tell apart the states of a tag that its family has")
 
     @cached_property
     def value(self) -> Floats:
@@ -53,7 +58,9 @@ class ContextualChain(Chains):
         """The family and its contexts in a model file."""
         tasks = ("tagger", "tagger-context")
         family, *contexts = restore_nested(tasks, cls.name, grammar, weight, arrays, facts)
-        return cls(cast(ChainFamily, family), tuple(cast(list[ChainContext], contexts)))
+        if not isinstance(family, ChainFamily):
+            raise GrammarError("it needs a family whose tags can be multiplied")
+        return cls(family, tuple(cast(list[ChainContext], contexts)))
 
     def describe(self) -> Facts:
         """What the family and the contexts are."""
