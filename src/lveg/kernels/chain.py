@@ -2,8 +2,9 @@
 
 A packed sentence is a lattice, int32: its size, the numbers n of words and m of entries, then given (n), begin (n + 1),
 tag (m) and rule (m). An entry is a tag that a word may have, with the number of its emission or NO_RULE, which weighs
-1. Word i has the entries from begin[i] to begin[i + 1]. given is the place of the given tag among the word's entries,
-OPEN where none is given, LACKING where the word cannot have it. Packed sentences stand one after the other.
+1. Word i has the entries from begin[i] to begin[i + 1], in the order of tags. given is the place of the given tag among
+the word's entries, OPEN where none is given, LACKING where the word cannot have it. Packed sentences stand one after
+the other.
 """
 
 from __future__ import annotations

@@ -1,57 +1,60 @@
-"""Scores of the tags of words from the rows of weights that the forms of the words name.
+"""Scores of the entries of lattices from the rows of weights that the forms of words name.
 
-The rows of a sentence are int32: their length, the number n of words, how many rows each word has, and the rows.
+The rows of a sentence are packed as int32: the size of it all, how many rows each word has, and the rows. Those of
+several sentences stand one after the other, as their lattices do.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from lveg.kernels.jit import kernel
 
 
 @kernel
-def score_rows(lattices: Any, rows: Any, weight: Any, width: int) -> Any:
-    """The sum of its word's rows of `weight` (rows, tags × width) for each entry of sentences, (entries, width)."""
-    size, at = 0, 0
-    while at < lattices.shape[0]:
-        size += lattices[at + 2]
-        at += lattices[at]
-    score = np.zeros((size, width))
-    at, place, first = 0, 0, 0
-    while at < lattices.shape[0]:
-        n = lattices[at + 1]
-        begin, tag, row = at + 3 + n, at + 4 + 2 * n, place + 2 + n
+def add_rows(packed: Any, rows: Any, weight: Any, n_tags: int, score: Any) -> None:
+    """Add the weights of each word's rows, (rows, tags × states), to the scores of its entries, (entries × states).
+
+    The entries of a word are as many runs in a row of weights, or a single long one where it may have every tag.
+    """
+    width = weight.shape[1] // n_tags
+    at, first_entry, first_row = 0, 0, 0
+    while at < packed.shape[0]:
+        n = packed[at + 1]
+        begin, tags, place = at + 3 + n, at + 4 + 2 * n, first_row + 1 + n
         for i in range(n):
-            for index in range(row, row + rows[place + 2 + i]):
-                for entry in range(lattices[begin + i], lattices[begin + i + 1]):
-                    column = lattices[tag + entry] * width
-                    for s in range(width):
-                        score[first + entry, s] += weight[rows[index], column + s]
-            row += rows[place + 2 + i]
-        first += lattices[at + 2]
-        place += rows[place]
-        at += lattices[at]
-    return score
+            first, here = packed[begin + i], packed[begin + i + 1] - packed[begin + i]
+            runs, length = (1, n_tags * width) if here == n_tags else (here, width)
+            for index in range(place, place + rows[first_row + 1 + i]):
+                row = rows[index]
+                for entry in range(first, first + runs):
+                    column, to = packed[tags + entry] * width, (first_entry + entry) * width
+                    for s in range(length):
+                        score[to + s] += weight[row, column + s]
+            place += rows[first_row + 1 + i]
+        first_entry += packed[at + 2]
+        first_row += rows[first_row]
+        at += packed[at]
 
 
 @kernel
-def add_to_rows(lattices: Any, rows: Any, slope: Any, into: Any) -> None:
-    """Add the slope (entries, width) of each entry to its word's rows of `into`, (rows, tags × width)."""
-    width = slope.shape[1]
-    at, place, first = 0, 0, 0
-    while at < lattices.shape[0]:
-        n = lattices[at + 1]
-        begin, tag, row = at + 3 + n, at + 4 + 2 * n, place + 2 + n
+def add_to_rows(packed: Any, rows: Any, slope: Any, n_tags: int, into: Any) -> None:
+    """Add the slopes of the entries of each word, (entries × states), to its rows of `into` (rows, tags × states)."""
+    width = into.shape[1] // n_tags
+    at, first_entry, first_row = 0, 0, 0
+    while at < packed.shape[0]:
+        n = packed[at + 1]
+        begin, tags, place = at + 3 + n, at + 4 + 2 * n, first_row + 1 + n
         for i in range(n):
-            for index in range(row, row + rows[place + 2 + i]):
-                for entry in range(lattices[begin + i], lattices[begin + i + 1]):
-                    column = lattices[tag + entry] * width
-                    for s in range(width):
-                        into[rows[index], column + s] += slope[first + entry, s]
-            row += rows[place + 2 + i]
-        first += lattices[at + 2]
-        place += rows[place]
-        at += lattices[at]
+            first, here = packed[begin + i], packed[begin + i + 1] - packed[begin + i]
+            runs, length = (1, n_tags * width) if here == n_tags else (here, width)
+            for index in range(place, place + rows[first_row + 1 + i]):
+                row = rows[index]
+                for entry in range(first, first + runs):
+                    column, of = packed[tags + entry] * width, (first_entry + entry) * width
+                    for s in range(length):
+                        into[row, column + s] += slope[of + s]
+            place += rows[first_row + 1 + i]
+        first_entry += packed[at + 2]
+        first_row += rows[first_row]
+        at += packed[at]

@@ -13,7 +13,8 @@ from lveg.contexts.forms.properties import Properties, learn_properties
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_value
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.forms import add_to_rows, score_rows
+from lveg.kernels.chain import extents
+from lveg.kernels.forms import add_rows, add_to_rows
 
 GRID, MOST_STEPS, LEAST_STEPS = 1 / 32, 127, 3
 """Weights are quantised to multiples of GRID, as int8. Forms whose weights are all below LEAST_STEPS of it are dropped.
@@ -46,18 +47,19 @@ class Forms(ChainContext):
         return vector.reshape(-1, self.tags * self.width)
 
     def rows(self, words: Sequence[str]) -> Ints:
-        """Length, number of words, how many properties each word has, and the properties of all words."""
+        """The rows of weights that the words have, packed (see kernels.forms)."""
         counts, rows = self.properties.rows(words)
-        return np.array([2 + len(counts) + len(rows), len(counts), *counts, *rows], np.int32)
+        return np.array([1 + len(counts) + len(rows), *counts, *rows], np.int32)
 
     def score(self, lattices: Ints, rows: Ints) -> Floats:
         """The sum of the weights of each word's properties, for each state of each tag it may have."""
-        score: Floats = score_rows(lattices, rows, self.table(self.value), self.width)
+        score = np.zeros((extents(lattices)[2], self.width))
+        add_rows(lattices, rows, self.table(self.value), self.tags, score.ravel())
         return score
 
     def add(self, lattices: Ints, rows: Ints, factor_slope: Floats, slope: Floats) -> None:
         """Add the slope of each state of each tag of a word to the weights of the word's properties."""
-        add_to_rows(lattices, rows, factor_slope, self.table(slope))
+        add_to_rows(lattices, rows, factor_slope.ravel(), self.tags, self.table(slope))
 
     def rounded(self) -> Forms:
         """The same with quantised weights, and without properties that hardly weigh."""
