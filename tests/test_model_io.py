@@ -25,6 +25,7 @@ from lveg import container, model_io
 from lveg.container import FORMAT
 from lveg.errors import ModelError, UsageError
 from lveg.families.registry import kinds
+from lveg.families.tag_lvg.family import size_of
 from lveg.model import Model, Parser, combine
 from lveg.model_io import load_model, save_model
 
@@ -609,6 +610,29 @@ class TestNested:
         for number in range(150):
             deep = {"name": ("contextual", "product")[number % 2], "facts": {"parts": [deep]}}
         refused(sealed({**header, "family": deep["name"], "facts": deep["facts"]}, tensors), tmp_path)
+
+    def test_chains_times_contexts(self, folder: Path, tmp_path: Path) -> None:
+        header, tensors = parts_of(folder / "forms-tagger")
+        base, forms = header["facts"]["parts"]
+        for parts in ([base], [forms], [base, base], [forms, base], [base, forms, forms]):
+            refused(sealed({**header, "facts": {"parts": parts}}, tensors), tmp_path)
+        rest = {key: array for key, array in tensors.items() if not key.startswith("family.0.")}
+        for name, has_width_of_forms in (("hmm", False), ("lvg", True), ("gm", True)):
+            other, arrays = parts_of(folder / f"{name}-tagger")
+            own = {key.replace("family.", "family.0."): arrays[key] for key in own_arrays(arrays)}
+            parts = [{"name": name, "facts": other["facts"]}, forms]
+            data = sealed({**header, "facts": {"parts": parts}}, rest | own)
+            assert refused_or_harmless(data, tmp_path) == has_width_of_forms
+        deep = {"name": "forms", "facts": header["facts"]}
+        refused(sealed({**header, "facts": {"parts": [deep, forms]}}, tensors), tmp_path)
+
+    def test_a_chain_without_emissions(self, folder: Path, tmp_path: Path) -> None:
+        header, tensors = parts_of(folder / "lvg-tagger")
+        tags, subtypes = len(load_model(str(folder / "lvg-tagger")).grammar.tags), header["facts"]["subtypes"]
+        changed = {**header, "facts": {**header["facts"], "has_emissions": False}}
+        refused(sealed(changed, tensors), tmp_path)
+        value = tensors["family.value"][: size_of(tags, 0, subtypes)].copy()
+        assert refused_or_harmless(sealed(changed, {**tensors, "family.value": value}), tmp_path)
 
 
 class TestWriting:

@@ -187,7 +187,8 @@ def word_tags(sentence: Ints) -> list[list[int]]:
     return [tag[first:last] for first, last in pairwise(begin)]
 
 
-def open_table(n_tags: int, with_emissions: bool = False) -> TagTable:
-    """All tags for the one terminal 0, without emissions, or with one for each tag."""
-    tags = np.arange(n_tags, dtype=np.int32)
-    return TagTable(np.array([0, n_tags], np.int32), tags, tags if with_emissions else np.full_like(tags, NO_RULE))
+def open_table(n_tags: int, n_terminals: int = 1, with_emissions: bool = False) -> TagTable:
+    """All tags for each terminal, without emissions, or with one for each tag."""
+    tags = np.tile(np.arange(n_tags, dtype=np.int32), n_terminals)
+    ptr = np.arange(0, len(tags) + 1, n_tags, dtype=np.int32)
+    return TagTable(ptr, tags, tags if with_emissions else np.full_like(tags, NO_RULE))

@@ -29,8 +29,16 @@ class ContextualChain(Chains):
 
     family: ChainFamily
     contexts: tuple[ChainContext, ...]
-    pruner: Chains | None = None
+    pruner: ContextualChain | None = None
     least: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.contexts or any(context.width != self.family.width for context in self.contexts):
+            raise GrammarError("it needs contexts that tell apart the states of a tag that its family has")
+        if (np.diff(self.family.table.ptr) != self.family.n_tags).any():
+            raise GrammarError("it needs a family that lets every word have every tag")
+        if self.pruner is not None and self.pruner.family.n_tags != self.family.n_tags:
+            raise GrammarError("it needs a pruner with the same tags")
 
     @cached_property
     def value(self) -> Floats:
@@ -69,14 +77,15 @@ class ContextualChain(Chains):
         tasks = ["tagger", *["tagger-context"] * (count - 1 - (least is not None)), "tagger"]
         family, *parts = restore_nested(tasks[:count], "", grammar, weight, arrays, facts)
         pruner = parts.pop() if least is not None and parts else None
-        if not isinstance(family, ChainFamily) or not parts or (isinstance(pruner, cls) and pruner.pruner is not None):
-            raise GrammarError("its parts are not a family, contexts and perhaps a pruner")
-        if least is not None and not (isinstance(least, float) and 0.0 <= least <= 1.0 and isinstance(pruner, Chains)):
+        if not isinstance(family, ChainFamily):
+            raise GrammarError("it needs a family whose tags can be multiplied")
+        if least is None:
+            return cls(family, tuple(cast(list[ChainContext], parts)))
+        if not (isinstance(least, float) and 0.0 <= least <= 1.0):
             raise GrammarError("its pruner has no threshold from 0 to 1")
-        contexts = tuple(cast(list[ChainContext], parts))
-        if any(context.width != family.width for context in contexts):
-            raise GrammarError("a context has another number of states than the family")
-        return cls(family, contexts, cast(Chains | None, pruner), least or 0.0)
+        if not isinstance(pruner, ContextualChain) or pruner.pruner is not None:
+            raise GrammarError("its pruner is not a chain with contexts")
+        return cls(family, tuple(cast(list[ChainContext], parts)), pruner, least)
 
     def describe(self) -> Facts:
         """What the family and the contexts are."""

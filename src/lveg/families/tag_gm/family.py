@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,10 @@ MOST_PARAMETER = 200.0
 
 @dataclass(frozen=True, eq=False)
 class TagGm(ChainFamily):
-    """Log weights, means and log standard deviations of all components, in one vector (see GmArrays)."""
+    """Log weights, means and log standard deviations of all components, in one vector (see GmArrays).
+
+    by_word: whether each word of the lexicon has emissions, or only each tag.
+    """
 
     table: TagTable
     tags: int
@@ -30,6 +33,7 @@ class TagGm(ChainFamily):
     dim: int
     covariance: str
     value: Floats
+    by_word: bool = True
 
     name = "gm"
 
@@ -57,7 +61,7 @@ class TagGm(ChainFamily):
 
     def with_value(self, value: Floats) -> TagGm:
         """The same with other parameters, which are not copied."""
-        return TagGm(self.table, self.tags, self.n_emissions, self.components, self.dim, self.covariance, value)
+        return replace(self, value=value)
 
     def arrays(self) -> Arrays:
         """The parameters."""
@@ -65,8 +69,8 @@ class TagGm(ChainFamily):
 
     def facts(self) -> Facts:
         """The shape, and whether the lexicon's words have emissions, or only the tags."""
-        by_word = len(self.table.ptr) > 2
-        return {"components": self.components, "dim": self.dim, "covariance": self.covariance, "by_word": by_word}
+        shape = {"components": self.components, "dim": self.dim, "covariance": self.covariance}
+        return {**shape, "by_word": self.by_word}
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> TagGm:
@@ -75,9 +79,9 @@ class TagGm(ChainFamily):
         check_facts(facts, {"components": int, "dim": int, "covariance": str, "by_word": bool})
         tags, n_emissions, table = len(grammar.tags), grammar.n_rules - grammar.lexical_start, tag_table(grammar)
         if not facts["by_word"]:
-            n_emissions, table = tags, open_table(tags, with_emissions=True)
+            n_emissions, table = tags, open_table(tags, grammar.lexicon.n_terminals, with_emissions=True)
         shape = facts["components"], facts["dim"], facts["covariance"]
-        return cls(table, tags, n_emissions, *shape, arrays["value"])
+        return cls(table, tags, n_emissions, *shape, arrays["value"], facts["by_word"])
 
     def describe(self) -> Facts:
         """The shape and the number of parameters."""
@@ -152,4 +156,4 @@ def start_open_gm(tags: int, components: int, dim: int, spread: float = 0.05, se
     sizes = [rows * columns for rows, columns in shapes]
     mean = np.random.default_rng(seed).uniform(-spread, spread, sizes[1])
     value = np.concatenate([np.zeros(sizes[0]), mean, np.zeros(sizes[2])])
-    return TagGm(open_table(tags, with_emissions=True), tags, tags, components, dim, "spherical", value)
+    return TagGm(open_table(tags, with_emissions=True), tags, tags, components, dim, "spherical", value, by_word=False)

@@ -49,7 +49,7 @@ class TagLvg(ChainFamily):
     def is_probability(self) -> bool:
         """Whether starts, what follows a subtype and its words each sum to one."""
         start, transition, end, emission = self.weight
-        if not np.isclose(start.sum(), 1.0, rtol=0, atol=1e-6):
+        if not self.n_emissions or not np.isclose(start.sum(), 1.0, rtol=0, atol=1e-6):
             return False
         words = np.zeros_like(end)
         np.add.at(words, self.table.tag, emission[self.table.rule])
@@ -75,7 +75,7 @@ class TagLvg(ChainFamily):
         check_facts(facts, {"subtypes": int, "has_emissions": bool})
         tags, n_emissions, table = len(grammar.tags), grammar.n_rules - grammar.lexical_start, tag_table(grammar)
         if not facts["has_emissions"]:
-            n_emissions, table = 0, open_table(tags)
+            n_emissions, table = 0, open_table(tags, grammar.lexicon.n_terminals)
         return cls(table, tags, n_emissions, facts["subtypes"], arrays["value"])
 
     def describe(self) -> Facts:
