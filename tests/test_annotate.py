@@ -111,6 +111,7 @@ class TestOutput:
             "id": "x",
             "words": ["a\tb", "c"],
             "log_sentence": None,
+            "fallback": None,
             "tags": ["X", "Y"],
             "probabilities": [0.9, 0.8],
             "score": 1.7,

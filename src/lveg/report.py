@@ -20,6 +20,9 @@ def silent(event: str, facts: dict[str, Any]) -> None:
 
 def counted(items: Iterable[Item], report: Report, what: str, total: int | None = None) -> Iterator[Item]:
     """The items, with a `progress` event after each; total: how many there are, if that is known."""
+    if report is silent:
+        yield from items
+        return
     for done, item in enumerate(items, start=1):
         yield item
         report("progress", {"what": what, "done": done, "total": total})

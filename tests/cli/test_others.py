@@ -22,14 +22,14 @@ VERBS = ("train", "parse", "tag", "evaluate", "info", "sample", "demo")
 def test_info_tells_of_making_and_scores(run, samples: Samples) -> None:
     for model, kind, score in ((samples.parser, "parser", "f1"), (samples.tagger, "tagger", "token_accuracy")):
         facts = json.loads(run("info", model, "--json").out)
-        assert facts["kind"] == kind
+        assert facts["task"] == kind
         assert facts["train_sentences"] == 400
         assert facts["dev"][score] > 50
         assert facts["lveg"] == __version__
         shown = run("info", model).out
-        assert f"kind: {kind}" in shown
+        assert f"task: {kind}" in shown
         assert f"{facts['known_words']:,}" in shown
-    assert "strip functions: True" in run("info", samples.parser).out
+    assert "keep functions: False" in run("info", samples.parser).out
 
 
 def test_info_of_what_is_no_model(run, samples: Samples) -> None:

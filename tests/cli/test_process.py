@@ -137,7 +137,7 @@ def test_an_output_that_is_the_input_by_redirection(samples: Samples, tmp_path: 
 def test_run_as_a_module(samples: Samples) -> None:
     ran = subprocess.run([sys.executable, "-m", "lveg", "info", samples.parser], capture_output=True, timeout=120)
     assert (ran.returncode, ran.stderr) == (0, b"")
-    assert b"kind: parser" in ran.stdout
+    assert b"task: parser" in ran.stdout
 
 
 class TestStderr:

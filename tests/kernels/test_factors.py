@@ -67,8 +67,8 @@ def split_merge(grammar: Grammar, seed: int) -> SplitMerge:
 def multi_scale(grammar: Grammar, seed: int) -> MultiScale:
     dice = np.random.default_rng(seed)
     shape = shape_of(grammar, np.full(len(grammar.symbols), 2, np.int32))
-    production = np.repeat(np.arange(shape.size // 2 + 1), 2)[: shape.size].astype(np.int32)
-    return MultiScale(shape, production, dice.normal(-1.0, 1.0, shape.size // 2 + 1))
+    production = (np.arange(shape.size) // 2).astype(np.int32)
+    return MultiScale(shape, production, dice.normal(-1.0, 1.0, int(production[-1]) + 1))
 
 
 def gm(components: int, diagonal: bool) -> Callable[[Grammar, int], Gm]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
-from lveg.report import Report
+from lveg.report import Report, silent
 
 _EVERY = 10.0  # seconds between plain progress lines
 _REFRESH = 0.1  # seconds between updates of a bar
@@ -51,11 +51,13 @@ def console_report(log: str | None = None, quiet: bool = False) -> Iterator[Repo
             stream = open(log, "ab", buffering=0)  # noqa: SIM115 (closed below, after the work)
         except OSError as error:
             raise UsageError(f"{log}: cannot be written: {error.strerror or error}") from None
-    show = _Bars() if sys.stderr.isatty() and not quiet else _Lines(quiet)
+    bars = _Bars() if sys.stderr.isatty() and not quiet else None
+    show = silent if quiet else _Lines().event if bars is None else bars.event
     try:
-        yield _logging(show.event, stream)
+        yield show if stream is None else _logging(show, stream)
     finally:
-        show.close()
+        if bars is not None:
+            bars.close()
         if stream is not None:
             stream.close()
 
@@ -84,12 +86,12 @@ def compilation_notice(quiet: bool = False) -> Iterator[None]:
         print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
 
 
-def _logging(show: Report, stream: IO[bytes] | None) -> Report:
+def _logging(show: Report, stream: IO[bytes]) -> Report:
+    import msgspec
+
     def report(event: str, facts: dict[str, Any]) -> None:
         show(event, facts)
-        if stream is not None and event != "progress":
-            import msgspec
-
+        if event != "progress":
             stream.write(msgspec.json.encode({"event": event, "time": round(time.time(), 3), **facts}) + b"\n")
 
     return report
@@ -107,22 +109,16 @@ def describe(event: str, facts: dict[str, Any]) -> str:
 class _Lines:
     """Plain lines, for files and pipes."""
 
-    def __init__(self, quiet: bool) -> None:
-        self.quiet = quiet
+    def __init__(self) -> None:
         self.last = time.monotonic()
 
     def event(self, event: str, facts: dict[str, Any]) -> None:
-        if self.quiet:
-            return
         if event != "progress":
             say(describe(event, facts))
         elif time.monotonic() - self.last > _EVERY:
             self.last = time.monotonic()
             total = f" of {facts['total']:,}" if facts.get("total") else ""
             say(f"{facts['what']}: {facts['done']:,}{total}")
-
-    def close(self) -> None:
-        """Nothing is left open."""
 
 
 class _Bars:
