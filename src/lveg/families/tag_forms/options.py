@@ -8,6 +8,8 @@ from lveg.families.tag_lvg.options import SUBTYPES
 from lveg.learning.options import GradientOptions
 from lveg.options import option, with_default
 
+GAUSSIAN = "With --chain gaussian"
+
 
 @dataclass(frozen=True)
 class TagFormsOptions(GradientOptions):
@@ -18,12 +20,12 @@ class TagFormsOptions(GradientOptions):
         "discrete", "Discrete subtypes; or vectors as subtypes and Gaussian mixtures, over tags that a discrete chain "
         "leaves.", group=SUBTYPES, choices=("discrete", "gaussian"),
     )  # fmt: skip
-    components: int = option(2, "gaussian: Gaussians per rule.", group=SUBTYPES, least=1, most=64)
-    dim: int = option(2, "gaussian: dimensions of a subtype vector.", group=SUBTYPES, least=1, most=100)
-    spread: float = option(0.5, "gaussian: means start at random within this distance of 0.", group=SUBTYPES, least=0.0)
+    components: int = option(2, "Gaussians per rule.", group=GAUSSIAN, least=1, most=64)
+    dim: int = option(2, "Dimensions of a subtype vector.", group=GAUSSIAN, least=1, most=100)
+    spread: float = option(0.5, "Means start at random within this distance of 0.", group=GAUSSIAN, least=0.0)
     tag_min: float = option(
-        1e-3, "gaussian: a word may have the tags to which the discrete chain gives this posterior.",
-        group=SUBTYPES, least=0.0, most=0.5,
+        1e-3, "A word may have the tags to which the discrete chain gives this posterior.",
+        group=GAUSSIAN, least=0.0, most=0.5,
     )  # fmt: skip
     noise: float = option(0.1, "Log weights of transitions start within this of 0.", group=SUBTYPES, least=0.0)
     epochs: int = with_default(GradientOptions, "epochs", 8)
