@@ -29,10 +29,10 @@ def page() -> str:
     """The whole page."""
     parts = [
         "# Options of training",
-        "This page is made from the code by `python docs/make_options.py`. Every option is a flag of `lveg train`, a key\n"
-        "of a config file (`--config FILE.toml`, with `_` for `-`) and a keyword of `lveg.train_parser` or\n"
-        "`lveg.train_tagger`. `lveg info MODEL --config` prints the config that, with the same data, trains the same model\n"
-        "again.",
+        "This page is made from the code by `python docs/make_options.py`. Every option is a flag of `lveg train`, a\n"
+        "key of a config file (`--config FILE.toml`, with `_` for `-`) and a keyword of `lveg.train_parser` or\n"
+        "`lveg.train_tagger`. `lveg info MODEL --config` prints the config that, with the same data, trains the same\n"
+        "model again.",
     ]
     for task, form in (("parser", ParserOptions), ("tagger", TaggerOptions)):
         parts += [f"## lveg train {task}", table(list(describe(form)))]
