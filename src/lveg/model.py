@@ -17,7 +17,7 @@ from lveg.decoding.derivations import decode, tree_of
 from lveg.decoding.marginals import Span, constituents
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
-from lveg.families.chain import Chains, split, word_tags
+from lveg.families.chain import Chains, each_sentence, word_tags
 from lveg.families.forest import Judge
 from lveg.families.product.family import Product
 from lveg.families.registry import treebank_kind
@@ -411,7 +411,7 @@ class Tagger:
     def _shares(self, packed: Ints, share: Floats) -> Iterator[list[dict[str, float]]]:
         """For each of packed sentences the posteriors of the tags of its words."""
         labels, entry = self.grammar.tags, 0
-        for sentence in split(packed):
+        for sentence in each_sentence(packed):
             found = []
             for tags in word_tags(sentence):
                 part = share[entry : entry + len(tags)]

@@ -14,7 +14,7 @@ from oracles import central_difference
 from lveg.contexts.forms.context import GRID, Forms, start_forms
 from lveg.contexts.forms.properties import Properties, learn_properties, own_names, shape
 from lveg.errors import GrammarError
-from lveg.families.chain import lattices, open_table, split, word_tags
+from lveg.families.chain import each_sentence, lattices, open_table, word_tags
 from lveg.families.tag_forms.family import TagForms, start_chain
 from lveg.families.tag_lvg.family import TagLvg
 from lveg.grammar.grammar import Floats, tag_grammar
@@ -214,7 +214,7 @@ def test_narrow_lattices_keep_what_is_probable_the_best_and_what_is_given() -> N
         whole = lattices(open_table(TAGS, with_emissions=True), [[0] * n for n in lengths], tags)
         share = dice.random(TAGS * int(lengths.sum()))
         narrow, first = narrow_lattices(whole, share, 0.5), 0
-        for sentence, given in zip(split(narrow), tags, strict=True):
+        for sentence, given in zip(each_sentence(narrow), tags, strict=True):
             n, m = int(sentence[1]), int(sentence[2])
             assert sentence[4 + 2 * n : 4 + 2 * n + m].tolist() == sentence[4 + 2 * n + m :].tolist()
             for i, kept in enumerate(word_tags(sentence)):

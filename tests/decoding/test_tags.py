@@ -12,7 +12,7 @@ import pytest
 
 from lveg.decoding.tags import TagSequences, decode_tags
 from lveg.errors import UsageError
-from lveg.families.chain import ChainFamily, Lattices, lattices, split, word_tags
+from lveg.families.chain import ChainFamily, Lattices, each_sentence, lattices, word_tags
 from lveg.families.tag_lvg.family import hmm, start_lvg
 from lveg.grammar.estimate import hmm_weights
 from lveg.grammar.grammar import Ints, tag_grammar
@@ -76,7 +76,7 @@ def lists_of(best: TagSequences) -> list[list[tuple[tuple[str, ...], list[float]
     for number, (scores, log_probs) in enumerate(zip(best.score.tolist(), best.log_prob.tolist(), strict=True)):
         answers.append([])
         for rank, (score, log_prob) in enumerate(zip(scores, log_probs, strict=True)):
-            sentence = split(best.packed[rank])[number]
+            sentence = each_sentence(best.packed[rank])[number]
             allowed, given = word_tags(sentence), sentence[3 : 3 + sentence[1]]
             last = first + len(given)
             if score > -math.inf:
@@ -103,7 +103,7 @@ def test_sums_of_the_hmm_equal_enumeration() -> None:
     packed = packed_all(sentences)
     found = HMM.posteriors(packed)
     shares = iter(found.share)
-    for words, sentence, log_z in zip(sentences, split(packed), found.log_z, strict=True):
+    for words, sentence, log_z in zip(sentences, each_sentence(packed), found.log_z, strict=True):
         sequences = enumeration(words)
         assert math.isclose(math.exp(log_z), math.fsum(sequences.values()), rel_tol=1e-9)
         for tags, share in zip(word_tags(sentence), posteriors(sequences), strict=True):

@@ -14,7 +14,7 @@ import pytest
 from oracles import central_difference
 
 from lveg.errors import GrammarError
-from lveg.families.chain import ChainFamily, lattices, open_table, split, tag_table, word_tags
+from lveg.families.chain import ChainFamily, each_sentence, lattices, open_table, tag_table, word_tags
 from lveg.families.tag_gm.family import TagGm, start_gm
 from lveg.families.tag_lvg.family import TagLvg, hmm, start_lvg
 from lveg.grammar.estimate import hmm_weights
@@ -175,7 +175,7 @@ def known(model: ChainFamily, sentences: list[list[int]]) -> list[Known]:
     found = model.posteriors(packed)
     shares, pairs = iter(found.share), iter(found.pair)
     answers = []
-    for allowed, log_z in zip(map(word_tags, split(packed)), found.log_z, strict=True):
+    for allowed, log_z in zip(map(word_tags, each_sentence(packed)), found.log_z, strict=True):
         n = len(allowed)
         tag, pair = np.zeros((n, n_tags)), np.zeros((max(n - 1, 0), n_tags, n_tags))
         for i, tags in enumerate(allowed):
@@ -194,7 +194,7 @@ def test_lattices_name_the_tags_and_emissions_of_each_word() -> None:
     table, n_tags = tag_table(grammar), len(grammar.tags)
     several = [[], *sentences(grammar, 5), []]
     tags = [[(place + number) % (n_tags + 1) - 1 for place in range(len(one))] for number, one in enumerate(several)]
-    for terminals, given, packed in zip(several, tags, split(lattices(table, several, tags)), strict=True):
+    for terminals, given, packed in zip(several, tags, each_sentence(lattices(table, several, tags)), strict=True):
         allowed = [[tag for tag in range(n_tags) if has_tag(grammar, tag, one)] for one in terminals]
         places = [
             OPEN if tag < 0 else own.index(tag) if tag in own else LACKING
@@ -299,7 +299,7 @@ def test_a_minus_sign_takes_the_gradient_away_and_sentences_add_up(name: str) ->
     packed = lattices(model.table, sentences(grammar, 1))
     slope = np.zeros_like(model.value)
     total = model.run(packed, False, 1.0, slope)
-    assert total == pytest.approx(sum(model.run(one, False, -1.0, slope) for one in split(packed)), abs=1e-10)
+    assert total == pytest.approx(sum(model.run(one, False, -1.0, slope) for one in each_sentence(packed)), abs=1e-10)
     np.testing.assert_allclose(slope, 0.0, atol=1e-12)
 
 

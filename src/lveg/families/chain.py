@@ -77,7 +77,7 @@ class ChainFamily(Chains):
     def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
         """Each sentence, packed, with the tags of the lexicon and the given ones."""
         words, tags = words_and_tags(grammar, tagged)
-        return iter(split(lattices(self.table, list(map(grammar.lexicon.terminals, words)), tags)))
+        return iter(each_sentence(lattices(self.table, list(map(grammar.lexicon.terminals, words)), tags)))
 
     @abstractmethod
     def _run(
@@ -162,7 +162,7 @@ def lattices(
     return packed
 
 
-def split(packed: Ints) -> list[Ints]:
+def each_sentence(packed: Ints) -> list[Ints]:
     """Each of packed sentences by itself."""
     found, at = [], 0
     while at < len(packed):

@@ -11,7 +11,7 @@ import numpy as np
 
 from lveg.contexts.context import ChainContext
 from lveg.errors import GrammarError
-from lveg.families.chain import ChainFamily, Chains, Factors, Lattices, lattices, split, words_and_tags
+from lveg.families.chain import ChainFamily, Chains, Factors, Lattices, each_sentence, lattices, words_and_tags
 from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts, Stored
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
@@ -119,7 +119,7 @@ class ContextualChain(Chains):
     def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
         """Each sentence, packed, with what the contexts read of it."""
         words, tags = words_and_tags(grammar, tagged)
-        for packed, sentence in zip(split(self._packed(grammar, words, tags)), words, strict=True):
+        for packed, sentence in zip(each_sentence(self._packed(grammar, words, tags)), words, strict=True):
             yield join([packed, *(context.rows(sentence) for context in self.contexts)])
 
     def add(self, examples: Ints, slope: Floats) -> float:
