@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +106,8 @@ class TestSentencesAsTexts:
         assert words_of("¤\u2009 a\u200ab\x85c \v\fd") == ["¤\u2009", "a\u200ab\x85c", "d"]
 
     def test_nothing_is_an_empty_sentence(self, parser: Parser, tagger: Tagger) -> None:
-        for nothing in ("", " \n", [], ()):
+        sentences: tuple[str | Sequence[str], ...] = ("", " \n", [], ())
+        for nothing in sentences:
             assert parser.parse(nothing).tree == EMPTY_TREE
             assert parser.sample(nothing, 3) == [EMPTY_TREE] * 3
             assert tagger.tag(nothing).tags == []
@@ -184,7 +185,8 @@ class TestTrainingFromMemory:
         assert parser.parse("The dog saw a cat .").tree.words() == ["The", "dog", "saw", "a", "cat", "."]
 
     def test_what_cannot_be_learned_from(self) -> None:
-        for source in ([], (), iter(())):
+        sources: tuple[Any, ...] = ([], (), iter(()))
+        for source in sources:
             with pytest.raises(UsageError, match="no trees to learn from"):
                 lveg.train_parser(source)
             with pytest.raises(UsageError, match="no sentences to learn from"):
@@ -199,4 +201,4 @@ class TestTrainingFromMemory:
         with pytest.raises(UsageError, match="expected either files or trees, found"):
             lveg.train_parser(mixed)
         with pytest.raises(UsageError, match="expected either files or sentences, found 3"):
-            lveg.train_tagger([3])  # type: ignore[list-item]
+            lveg.train_tagger([3])  # type: ignore[arg-type]

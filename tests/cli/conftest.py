@@ -34,6 +34,9 @@ class Outcome(NamedTuple):
         return self.err
 
 
+Run = Callable[..., Outcome]
+
+
 def run_main(*arguments: object, stdin: bytes = b"") -> Outcome:
     """`lveg ARGUMENTS` in this process."""
     streams = [io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (stdin, b"", b"")]
@@ -50,12 +53,12 @@ def run_main(*arguments: object, stdin: bytes = b"") -> Outcome:
     texts = []
     for stream in streams[1:]:
         stream.flush()
-        texts.append(stream.buffer.getvalue().decode("utf-8"))  # type: ignore[attr-defined]
+        texts.append(stream.buffer.getvalue().decode("utf-8"))
     return Outcome(status, *texts)
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """`run("parse", ...)` in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return run_main

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,8 @@ from lveg.model import Parser, combine
 from lveg.model_io import load_model, save_model
 from lveg.training import train_parser
 
-from .conftest import Outcome, Samples
+from .conftest import Run, Samples
 
-Run = Callable[..., Outcome]
 TEXT = "The dog saw a cat .\nA cat slept .\n\nThe dogs near the river saw a cat with a telescope .\n"
 MODELS = [model for task, model in FAMILIES if task == "parser"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import REPOSITORY, Samples
+from .conftest import REPOSITORY, Run, Samples
 
 BRACKET_KEYS = {
     "sentences",
@@ -32,21 +32,21 @@ TAG_KEYS = {
 
 
 @pytest.fixture
-def parsed(run, samples: Samples) -> Path:
+def parsed(run: Run, samples: Samples) -> Path:
     """The parser's trees of the development part."""
     assert run("parse", samples.parser, samples.dev_trees, "--out", "parsed.mrg", "-q").status == 0
     return Path("parsed.mrg")
 
 
 @pytest.fixture
-def tagged(run, samples: Samples) -> Path:
+def tagged(run: Run, samples: Samples) -> Path:
     """The tagger's tags of the development part."""
     assert run("tag", samples.tagger, samples.dev_tags, "--out", "tagged.conllu", "-q").status == 0
     return Path("tagged.conllu")
 
 
 class TestBrackets:
-    def test_json_has_the_keys_of_the_contract(self, run, samples: Samples, parsed: Path) -> None:
+    def test_json_has_the_keys_of_the_contract(self, run: Run, samples: Samples, parsed: Path) -> None:
         outcome = run("evaluate", samples.dev_trees, parsed, "--json")
         assert (outcome.status, outcome.err) == (0, "")
         assert outcome.out.count("\n") == 1
@@ -58,7 +58,7 @@ class TestBrackets:
         assert all(round(scores[key], 2) == scores[key] for key in BRACKET_KEYS)
         assert "lveg=" in scores["signature"]
 
-    def test_a_model_scores_as_its_output_does(self, run, samples: Samples, parsed: Path) -> None:
+    def test_a_model_scores_as_its_output_does(self, run: Run, samples: Samples, parsed: Path) -> None:
         by_file = json.loads(run("evaluate", samples.dev_trees, parsed, "--json").out)
         for threads in (1, 2):
             outcome = run("evaluate", samples.dev_trees, "--model", samples.parser, "--json", "--threads", threads)
@@ -70,19 +70,19 @@ class TestBrackets:
             in run("evaluate", samples.dev_trees, "--model", samples.parser, "--decoder", "viterbi").out
         )
 
-    def test_gold_against_itself_is_perfect(self, run, samples: Samples) -> None:
+    def test_gold_against_itself_is_perfect(self, run: Run, samples: Samples) -> None:
         scores = json.loads(run("evaluate", samples.dev_trees, samples.dev_trees, "--json").out)
         assert scores["f1"] == scores["exact_match"] == scores["tag_accuracy"] == 100
         assert scores["f1_interval"] == {"low": 100, "high": 100}
 
-    def test_unanswered_and_other_words_are_skips_and_errors(self, run, samples: Samples) -> None:
+    def test_unanswered_and_other_words_are_skips_and_errors(self, run: Run, samples: Samples) -> None:
         lines = samples.dev_trees.read_text().splitlines(keepends=True)
         lines[3], lines[5] = "(())\n", "(TOP (S (NN other)))\n"
         Path("a.mrg").write_text("".join(lines))
         scores = json.loads(run("evaluate", samples.dev_trees, "a.mrg", "--json").out)
         assert (scores["sentences"], scores["skipped"], scores["errors"], scores["f1"]) == (40, 1, 1, 100)
 
-    def test_table_and_sentences(self, run, samples: Samples, parsed: Path) -> None:
+    def test_table_and_sentences(self, run: Run, samples: Samples, parsed: Path) -> None:
         table = run("evaluate", samples.dev_trees, parsed).out
         assert "labelled F1" in table
         assert "signature: lveg=" in table
@@ -90,7 +90,7 @@ class TestBrackets:
         numbers = [int(line.split()[0]) for line in lines if line[:4].strip().isdigit() and len(line.split()) == 12]
         assert numbers == list(range(1, 41))
 
-    def test_against_another_system(self, run, samples: Samples, parsed: Path) -> None:
+    def test_against_another_system(self, run: Run, samples: Samples, parsed: Path) -> None:
         scores = json.loads(run("evaluate", samples.dev_trees, samples.dev_trees, "--against", parsed, "--json").out)
         assert scores["against"]["difference"] > 0
         assert 0 < scores["against"]["p_value"] <= 1
@@ -98,7 +98,7 @@ class TestBrackets:
         assert same["against"] == {"difference": 0, "p_value": 1}
         assert "against the other system" in run("evaluate", samples.dev_trees, parsed, "--against", parsed).out
 
-    def test_other_parameters(self, run, samples: Samples, parsed: Path) -> None:
+    def test_other_parameters(self, run: Run, samples: Samples, parsed: Path) -> None:
         prm = REPOSITORY / "../shared/evalb/new.prm"
         if not prm.exists():
             Path("new.prm").write_text("DEBUG 0\nMAX_ERROR 10\nCUTOFF_LEN 40\nLABELED 1\nDELETE_LABEL TOP\n")
@@ -109,13 +109,13 @@ class TestBrackets:
         Path("bad.prm").write_text("NONSENSE 1\n")
         assert "bad.prm:1: unknown" in run("evaluate", samples.dev_trees, parsed, "--params", "bad.prm").refusal()
 
-    def test_stdin_may_be_a_side(self, run, samples: Samples, parsed: Path) -> None:
+    def test_stdin_may_be_a_side(self, run: Run, samples: Samples, parsed: Path) -> None:
         by_file = run("evaluate", samples.dev_trees, parsed, "--json")
         assert run("evaluate", samples.dev_trees, "-", "--json", stdin=parsed.read_bytes()) == by_file
 
 
 class TestTags:
-    def test_json_has_the_keys_of_the_contract(self, run, samples: Samples, tagged: Path) -> None:
+    def test_json_has_the_keys_of_the_contract(self, run: Run, samples: Samples, tagged: Path) -> None:
         by_file = json.loads(run("evaluate", samples.dev_tags, tagged, "--json").out)
         assert set(by_file) >= TAG_KEYS
         assert by_file["sentences"] == 40
@@ -125,27 +125,27 @@ class TestTags:
         assert by_model["token_accuracy"] == by_file["token_accuracy"]
         assert by_model["known_accuracy"] > by_model["unknown_accuracy"]
 
-    def test_known_words_from_training_files(self, run, samples: Samples, tagged: Path) -> None:
+    def test_known_words_from_training_files(self, run: Run, samples: Samples, tagged: Path) -> None:
         outcome = run("evaluate", samples.dev_tags, tagged, "--json", "--train", samples.train_tags)
         assert json.loads(outcome.out)["known_accuracy"] > 50
 
-    def test_tables_and_sentences(self, run, samples: Samples, tagged: Path) -> None:
+    def test_tables_and_sentences(self, run: Run, samples: Samples, tagged: Path) -> None:
         table = run("evaluate", samples.dev_tags, tagged, "--per-sentence", "--against", samples.dev_tags).out
         for part in ("token accuracy", "precision", "most frequent confusions", "against the other system: -"):
             assert part in table
 
-    def test_a_decoder_that_taggers_lack(self, run, samples: Samples) -> None:
+    def test_a_decoder_that_taggers_lack(self, run: Run, samples: Samples) -> None:
         outcome = run("evaluate", samples.dev_tags, "--model", samples.tagger, "--decoder", "mbr")
         assert "decoder 'mbr' is not one of posterior, viterbi" in outcome.refusal()
 
-    def test_other_words_or_sentences(self, run, samples: Samples) -> None:
+    def test_other_words_or_sentences(self, run: Run, samples: Samples) -> None:
         Path("a.conllu").write_text(samples.dev_tags.read_text().replace("\tthe\t", "\tTHE\t"))
         assert " has other words than in" in run("evaluate", samples.dev_tags, "a.conllu").refusal()
         Path("a.conllu").write_text(samples.dev_tags.read_text().split("\n\n")[0] + "\n\n")
         assert "a.conllu: has 1 sentences" in run("evaluate", samples.dev_tags, "a.conllu").refusal()
 
 
-def test_refusals(run, samples: Samples, parsed: Path) -> None:
+def test_refusals(run: Run, samples: Samples, parsed: Path) -> None:
     gold = samples.dev_trees
     Path("short.mrg").write_text("(TOP (S (A a)))\n")
     Path("none.mrg").write_text("")

@@ -14,12 +14,12 @@ from lveg.errors import UsageError
 from lveg.treebank.conllu import read_conllu
 from lveg.treebank.penn import parse_tree
 
-from .conftest import DATA, DOG, Samples
+from .conftest import DATA, DOG, Run, Samples
 
 VERBS = ("train", "parse", "tag", "evaluate", "info", "sample", "demo")
 
 
-def test_info_tells_of_making_and_scores(run, samples: Samples) -> None:
+def test_info_tells_of_making_and_scores(run: Run, samples: Samples) -> None:
     for model, kind, score in ((samples.parser, "parser", "f1"), (samples.tagger, "tagger", "token_accuracy")):
         facts = json.loads(run("info", model, "--json").out)
         assert facts["task"] == kind
@@ -32,12 +32,12 @@ def test_info_tells_of_making_and_scores(run, samples: Samples) -> None:
     assert "keep functions: False" in run("info", samples.parser).out
 
 
-def test_info_of_what_is_no_model(run, samples: Samples) -> None:
+def test_info_of_what_is_no_model(run: Run, samples: Samples) -> None:
     assert "is not a model file" in run("info", samples.dev_trees).refusal()
     assert "nowhere: cannot be opened" in run("info", "nowhere").refusal()
 
 
-def test_samples_are_the_same_for_the_same_seed(run) -> None:
+def test_samples_are_the_same_for_the_same_seed(run: Run) -> None:
     first = run("sample", 20, "--seed", 4)
     assert first == run("sample", 20, "--seed", 4)
     assert first.out != run("sample", 20, "--seed", 5).out
@@ -49,7 +49,7 @@ def test_samples_are_the_same_for_the_same_seed(run) -> None:
     assert Path("a.mrg").read_text() == first.out
 
 
-def test_sample_refusals(run) -> None:
+def test_sample_refusals(run: Run) -> None:
     Path("a.grammar").write_text("nonsense\n")
     assert "lveg: a.grammar:1: " in run("sample", "--grammar", "a.grammar").refusal()
     assert "nowhere: cannot be opened" in run("sample", "--grammar", "nowhere").refusal()
@@ -59,7 +59,7 @@ def test_sample_refusals(run) -> None:
     assert run("sample", 0) == (0, "", "")
 
 
-def test_no_output_is_an_input(run, samples: Samples) -> None:
+def test_no_output_is_an_input(run: Run, samples: Samples) -> None:
     """Models, treebanks, grammars and lists of trees survive, whatever they are called."""
     for source, name in ((samples.parser, "p"), (samples.tagger, "t"), (samples.dev_trees, "trees.mrg")):
         Path(name).write_bytes(source.read_bytes())
@@ -104,7 +104,7 @@ def test_checks_of_outputs(tmp_path: Path) -> None:
             check_outputs(outputs, [inputs])
 
 
-def test_an_error_leaves_the_old_output(run, samples: Samples) -> None:
+def test_an_error_leaves_the_old_output(run: Run, samples: Samples) -> None:
     Path("bad.jsonl").write_text('["a"]\n' * 200 + "{}\n")
     Path("old").write_text("old")
     Path("old").chmod(0o600)
@@ -124,7 +124,7 @@ def test_an_error_leaves_the_old_output(run, samples: Samples) -> None:
     assert Path("old").stat().st_mode & 0o777 == 0o600
 
 
-def test_progress_has_a_total(run, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_has_a_total(run: Run, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "_EVERY", -1.0)
     for verb, what, model in (("parse", "parsing", samples.parser), ("tag", "tagging", samples.tagger)):
         lines = run(verb, model, samples.dev_trees, samples.dev_tags, "--out", "out").err.splitlines()
@@ -133,7 +133,7 @@ def test_progress_has_a_total(run, samples: Samples, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("verb", [(), *((verb,) for verb in VERBS), ("train", "parser"), ("train", "tagger")])
-def test_help(run, verb: tuple[str, ...]) -> None:
+def test_help(run: Run, verb: tuple[str, ...]) -> None:
     for option in ("--help", "-h"):
         outcome = run(*verb, option)
         assert (outcome.status, outcome.err) == (0, "")
@@ -144,11 +144,11 @@ def test_help(run, verb: tuple[str, ...]) -> None:
         assert "Exit status: 0" in outcome.out
 
 
-def test_version(run) -> None:
+def test_version(run: Run) -> None:
     assert run("--version") == (0, f"lveg {__version__}\n", "")
 
 
-def test_a_verb_that_is_none(run) -> None:
+def test_a_verb_that_is_none(run: Run) -> None:
     outcome = run("prase")
     assert outcome.status == 2
     assert "parse" in outcome.err

@@ -11,7 +11,7 @@ import pytest
 
 from lveg.treebank.penn import parse_tree, read_trees
 
-from .conftest import DOG, Outcome, Samples
+from .conftest import DOG, Outcome, Run, Samples
 
 DECODERS = ("max-rule", "viterbi", "mbr")
 
@@ -21,23 +21,23 @@ def words_of(out: str) -> list[list[str]]:
 
 
 class TestInput:
-    def test_stdin_is_read_where_no_input_is_named(self, run, samples: Samples) -> None:
+    def test_stdin_is_read_where_no_input_is_named(self, run: Run, samples: Samples) -> None:
         for name in ((), ("-",)):
             outcome = run("parse", samples.parser, *name, stdin=f"{DOG}\n".encode())
             assert outcome.status == 0
             assert words_of(outcome.out) == [DOG.split()]
             assert outcome.err == ""
 
-    def test_empty_lines_keep_input_and_output_aligned(self, run, samples: Samples) -> None:
+    def test_empty_lines_keep_input_and_output_aligned(self, run: Run, samples: Samples) -> None:
         outcome = run("parse", samples.parser, stdin=f"\n{DOG}\n \t \n\n{DOG}".encode())
         lines = outcome.out.splitlines()
         assert [line == "(())" for line in lines] == [True, False, True, True, False]
         assert lines[1] == lines[4]
 
-    def test_no_input_gives_no_output(self, run, samples: Samples) -> None:
+    def test_no_input_gives_no_output(self, run: Run, samples: Samples) -> None:
         assert run("parse", samples.parser) == Outcome(0, "", "")
 
-    def test_every_format_gives_the_same_trees(self, run, samples: Samples) -> None:
+    def test_every_format_gives_the_same_trees(self, run: Run, samples: Samples) -> None:
         trees = list(read_trees(str(samples.dev_trees)))
         sentences = [tree.words() for tree in trees]
         Path("a.txt").write_text("".join(" ".join(words) + "\n" for words in sentences))
@@ -50,7 +50,7 @@ class TestInput:
         assert len(outputs) == 1
         assert words_of(outputs.pop()) == sentences
 
-    def test_several_files_are_read_in_turn(self, run, samples: Samples) -> None:
+    def test_several_files_are_read_in_turn(self, run: Run, samples: Samples) -> None:
         Path("folder").mkdir()
         Path("folder/1.txt").write_text(f"{DOG}\n")
         Path("folder/2.jsonl").write_text(json.dumps({"words": DOG.split(), "id": 7}) + "\n")
@@ -64,7 +64,7 @@ class TestInput:
         refusal = run("parse", samples.parser, "folder").refusal()
         assert "folder: is a directory; name the files in it, such as folder/*.txt" in refusal
 
-    def test_blank_blocks_of_conllu_are_no_sentences(self, run, samples: Samples) -> None:
+    def test_blank_blocks_of_conllu_are_no_sentences(self, run: Run, samples: Samples) -> None:
         text = samples.dev_tags.read_text()
         Path("a.conllu").write_text("\n# newdoc\n\n" + text.replace("\n\n", "\n\n\n"))
         assert run("parse", samples.parser, "a.conllu") == run("parse", samples.parser, samples.dev_tags)
@@ -83,13 +83,13 @@ class TestInput:
         ],
         ids=["brackets", "escaped", "pair", "other-brackets", "unicode-spaces", "scripts", "stars", "long"],
     )
-    def test_odd_words_come_through_whole(self, run, samples: Samples, given: str, kept: list[str]) -> None:
+    def test_odd_words_come_through_whole(self, run: Run, samples: Samples, given: str, kept: list[str]) -> None:
         outcome = run("parse", samples.parser, stdin=given.encode())
         assert outcome.status == 0
         assert words_of(outcome.out) == [kept]
 
     @pytest.mark.parametrize("length", [450, 2000])
-    def test_a_sentence_too_long_for_a_chart_is_flat_and_says_so(self, run, samples: Samples, length: int) -> None:
+    def test_a_sentence_too_long_for_a_chart_is_flat_and_says_so(self, run: Run, samples: Samples, length: int) -> None:
         words = (DOG.split() * length)[:length]
         text = " ".join(words).encode()
         (line,) = run("parse", samples.parser, "--format", "jsonl", stdin=text).out.splitlines()
@@ -101,7 +101,7 @@ class TestInput:
 
 
 class TestOutput:
-    def test_threads_change_nothing(self, run, samples: Samples) -> None:
+    def test_threads_change_nothing(self, run: Run, samples: Samples) -> None:
         for format in ("brackets", "jsonl"):
             one, two, three = (
                 run("parse", samples.parser, samples.dev_trees, "--threads", n, "--format", format, "--kbest", 2)
@@ -111,7 +111,7 @@ class TestOutput:
             assert one.out
 
     @pytest.mark.parametrize("decoder", DECODERS)
-    def test_kbest_has_a_blank_line_after_each_sentence(self, run, samples: Samples, decoder: str) -> None:
+    def test_kbest_has_a_blank_line_after_each_sentence(self, run: Run, samples: Samples, decoder: str) -> None:
         outcome = run("parse", samples.parser, "--kbest", 3, "--decoder", decoder, stdin=f"{DOG}\n\n".encode())
         blocks = outcome.out.split("\n\n")
         assert [len(block.splitlines()) for block in blocks] == [3, 1, 0]
@@ -119,7 +119,7 @@ class TestOutput:
         assert blocks[1] == "(())"
 
     @pytest.mark.parametrize("decoder", DECODERS)
-    def test_json_carries_probabilities(self, run, samples: Samples, decoder: str) -> None:
+    def test_json_carries_probabilities(self, run: Run, samples: Samples, decoder: str) -> None:
         for kbest in (1, 4):
             outcome = run(
                 "parse", samples.parser, "--format", "jsonl", "--kbest", kbest, "--decoder", decoder, stdin=DOG.encode()
@@ -138,12 +138,12 @@ class TestOutput:
                     assert set(part) == {"label", "start", "end", "probability"}
                     assert 0 < part["probability"] <= 1 + 1e-9
 
-    def test_json_keeps_the_sentence_id(self, run, samples: Samples) -> None:
+    def test_json_keeps_the_sentence_id(self, run: Run, samples: Samples) -> None:
         given = b'{"words":["dogs"],"id":"a"}\n{"words":["dogs"],"id":7}\n["dogs"]\n[]\n'
         outcome = run("parse", samples.parser, "--input-format", "jsonl", "--format", "jsonl", stdin=given)
         assert [json.loads(line).get("id") for line in outcome.out.splitlines()] == ["a", 7, None, None]
 
-    def test_out_writes_a_file_packed_by_its_name(self, run, samples: Samples) -> None:
+    def test_out_writes_a_file_packed_by_its_name(self, run: Run, samples: Samples) -> None:
         printed = run("parse", samples.parser, stdin=DOG.encode()).out
         for name in ("a.mrg", "a.mrg.gz"):
             outcome = run("parse", samples.parser, "--out", name, "--quiet", stdin=DOG.encode())
@@ -151,7 +151,7 @@ class TestOutput:
         assert Path("a.mrg").read_text() == gzip.decompress(Path("a.mrg.gz").read_bytes()).decode() == printed
 
     @pytest.mark.parametrize("source", ["brackets", "conllu", "jsonl"])
-    def test_gold_tags_are_kept(self, run, samples: Samples, source: str) -> None:
+    def test_gold_tags_are_kept(self, run: Run, samples: Samples, source: str) -> None:
         trees = list(read_trees(str(samples.train_trees)))[:30]
         Path("a.mrg").write_text("".join(f"{tree}\n" for tree in trees))
         Path("a.jsonl").write_text(
@@ -163,11 +163,11 @@ class TestOutput:
         outcome = run("parse", samples.parser, *options[source], "--gold-tags")
         assert [parse_tree(line).tags() for line in outcome.out.splitlines()] == [tree.tags() for tree in trees]
 
-    def test_without_gold_tags_only_the_words_count(self, run, samples: Samples) -> None:
+    def test_without_gold_tags_only_the_words_count(self, run: Run, samples: Samples) -> None:
         outcome = run("parse", samples.parser, "--input-format", "brackets", stdin=b"(X (Q The) (Q dog) (Q ran))")
         assert "Q" not in outcome.out
 
-    def test_skip_bad_goes_on_and_counts(self, run, samples: Samples) -> None:
+    def test_skip_bad_goes_on_and_counts(self, run: Run, samples: Samples) -> None:
         Path("a.mrg").write_text("((S (A a)))\n((S (A a))\n((S (A b)))\n)\n((S (A c)))\n")
         assert "a.mrg:2: tree 2 has 1 unclosed bracket" in run("parse", samples.parser, "a.mrg").err
         outcome = run("parse", samples.parser, "a.mrg", "--skip-bad")
@@ -177,7 +177,7 @@ class TestOutput:
 
 
 class TestRefusals:
-    def test_bytes_that_are_not_utf8(self, run, samples: Samples) -> None:
+    def test_bytes_that_are_not_utf8(self, run: Run, samples: Samples) -> None:
         Path("a.txt").write_bytes(b"fine .\nnot \xff fine\n")
         Path("a.mrg").write_bytes(b"(S (A a))\n(S (A \xff))\n")
         for name in ("a.txt", "a.mrg"):
@@ -186,7 +186,7 @@ class TestRefusals:
             assert outcome.err.startswith(f"lveg: {name}:2: byte 0xff at column ")
             assert outcome.err.count("\n") == 1
 
-    def test_missing_and_foreign_files(self, run, samples: Samples) -> None:
+    def test_missing_and_foreign_files(self, run: Run, samples: Samples) -> None:
         Path("text").write_text(f"{DOG}\n" * 99)
         Path("folder").mkdir()
         assert "nowhere: cannot be opened" in run("parse", "nowhere", "text").refusal()
@@ -195,13 +195,13 @@ class TestRefusals:
         assert "folder: cannot be opened: Is a directory" in run("parse", "folder", "text").refusal()
         assert "is a tagger; use `lveg tag`" in run("parse", samples.tagger, "text").refusal()
 
-    def test_damaged_gzip(self, run, samples: Samples) -> None:
+    def test_damaged_gzip(self, run: Run, samples: Samples) -> None:
         Path("a.txt.gz").write_bytes(gzip.compress(DOG.encode())[:-9])
         Path("b.txt.gz").write_text(DOG)
         for name in ("a.txt.gz", "b.txt.gz"):
             assert f"{name}:1: the gzip file is damaged" in run("parse", samples.parser, name).refusal()
 
-    def test_output_that_cannot_be_written(self, run, samples: Samples) -> None:
+    def test_output_that_cannot_be_written(self, run: Run, samples: Samples) -> None:
         Path("a.txt").write_text(DOG)
         Path("b.txt").symlink_to("a.txt")
         assert "there is no directory nowhere" in run("parse", samples.parser, "a.txt", "--out", "nowhere/x").refusal()
@@ -210,14 +210,14 @@ class TestRefusals:
             assert "it is an input; choose another" in run("parse", samples.parser, "a.txt", "--out", name).refusal()
         assert Path("a.txt").read_text() == DOG
 
-    def test_input_in_another_format(self, run, samples: Samples) -> None:
+    def test_input_in_another_format(self, run: Run, samples: Samples) -> None:
         Path("a.txt").write_text(f"{DOG}\n")
         for format in ("brackets", "conllu", "jsonl"):
             assert (
                 run("parse", samples.parser, "a.txt", "--input-format", format).refusal().startswith("lveg: a.txt:1: ")
             )
 
-    def test_a_tag_that_the_grammar_lacks_names_the_sentence(self, run, samples: Samples) -> None:
+    def test_a_tag_that_the_grammar_lacks_names_the_sentence(self, run: Run, samples: Samples) -> None:
         Path("a.jsonl").write_text('["a"]\n{"words":["a"],"tags":["NOTAG"]}\n')
         outcome = run("parse", samples.parser, "a.jsonl", "--gold-tags")
         assert outcome.status == 2
@@ -227,7 +227,7 @@ class TestRefusals:
         "options",
         [("--decoder", "x"), ("--kbest", "0"), ("--threads", "0"), ("--p-min", "nan"), ("--format", "x"), ("--what",)],
     )
-    def test_usage(self, run, samples: Samples, options: tuple[str, ...]) -> None:
+    def test_usage(self, run: Run, samples: Samples, options: tuple[str, ...]) -> None:
         outcome = run("parse", samples.parser, *options)
         assert (outcome.status, outcome.out) == (2, "")
         assert options[0] in outcome.err

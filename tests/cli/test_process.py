@@ -127,8 +127,8 @@ def test_an_output_that_is_the_input_by_redirection(samples: Samples, tmp_path: 
     with text.open("rb") as reading, text.open("ab") as writing:
         status, _, err = run_process("parse", samples.parser, text, stdout=writing)
         assert (status, err) == (2, b"lveg: standard output: cannot be written: it is an input; choose another file\n")
-        tag = [*COMMAND, "tag", samples.tagger, "--out", text]
-        ran = subprocess.run(tag, stdin=reading, capture_output=True, timeout=120)
+        tag = ("tag", samples.tagger, "--out", text)
+        ran = subprocess.run([*COMMAND, *map(str, tag)], stdin=reading, capture_output=True, timeout=120)
         assert ran.returncode == 2
         assert b"a.txt: cannot be written: it is an input" in ran.stderr
     assert text.read_text() == f"{DOG}\n"

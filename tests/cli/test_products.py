@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cli.conftest import DATA, Outcome
+from cli.conftest import DATA, Run
 from lveg.model import Parser, combine
 from lveg.model_io import load_model, save_model
 from lveg.training import train_parser
 from lveg.treebank.penn import parse_tree, read_tree_lists
 from lveg.trees import Tree
 
-Run = Callable[..., Outcome]
 TEXT = "The dog saw a cat .\nA cat slept .\n\nThe dogs near the river saw a cat with a telescope .\n"
 
 
@@ -25,7 +24,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("products")
     train = folder / "train.mrg"
     train.write_text("".join((DATA / "demo-train.mrg").read_text().splitlines(keepends=True)[:120]))
-    settings = {"cycles": 1, "split_iterations": 5, "merge_iterations": 2, "smooth_iterations": 2}
+    settings: dict[str, Any] = {"cycles": 1, "split_iterations": 5, "merge_iterations": 2, "smooth_iterations": 2}
     save_model(train_parser(train), str(folder / "pcfg"))
     for name, seed in (("a", 0), ("b", 1)):
         save_model(train_parser(train, model="split-merge", seed=seed, **settings), str(folder / name))

@@ -9,7 +9,7 @@ import pytest
 
 from lveg.treebank.conllu import read_conllu
 
-from .conftest import DOG, Samples
+from .conftest import DOG, Run, Samples
 
 ODD = (
     "# sent_id = odd 1\r\n#text\n1-2\tdu\t_\tX\t_\t_\t_\t_\t_\t_\n1\tde\t_\tX\tx\tA=B\t0\troot\t_\tSpaceAfter=No\n"
@@ -30,7 +30,9 @@ def without_column(text: bytes, column: int) -> list[bytes]:
 
 @pytest.mark.parametrize(("column", "place"), [("upos", 3), ("xpos", 4)])
 @pytest.mark.parametrize("decoder", ["posterior", "viterbi"])
-def test_conllu_changes_only_the_asked_column(run, samples: Samples, column: str, place: int, decoder: str) -> None:
+def test_conllu_changes_only_the_asked_column(
+    run: Run, samples: Samples, column: str, place: int, decoder: str
+) -> None:
     if column == "xpos":
         assert run("train", "tagger", samples.train_tags, "--column", "xpos", "--out", "x.lveg").status == 0
     model = samples.tagger if column == "upos" else "x.lveg"
@@ -43,7 +45,7 @@ def test_conllu_changes_only_the_asked_column(run, samples: Samples, column: str
         assert without_column(before, place) == without_column(after, place)
 
 
-def test_conllu_files_in_turn_stay_apart(run, samples: Samples) -> None:
+def test_conllu_files_in_turn_stay_apart(run: Run, samples: Samples) -> None:
     Path("a.conllu").write_bytes(b"\n# newdoc\n\n" + ODD.encode())  # ends without a blank line
     Path("b.conllu").write_bytes(ODD.encode() + b"\n\n# end")
     outcome = run("tag", samples.tagger, "a.conllu", "b.conllu", "--out", "out.conllu", "--quiet")
@@ -60,18 +62,18 @@ def test_conllu_files_in_turn_stay_apart(run, samples: Samples) -> None:
     assert "folder: is a directory" in run("tag", samples.tagger, "folder").refusal()
 
 
-def test_ranges_and_empty_nodes_keep_their_tags(run, samples: Samples) -> None:
+def test_ranges_and_empty_nodes_keep_their_tags(run: Run, samples: Samples) -> None:
     out = run("tag", samples.tagger, "--input-format", "conllu", stdin=ODD.encode()).out
     assert [line.split("\t")[3] == "X" for line in out.split("\n") if line[:3] in ("1-2", "2.1")] == [True, True]
 
 
-def test_threads_change_nothing(run, samples: Samples) -> None:
+def test_threads_change_nothing(run: Run, samples: Samples) -> None:
     one, two = (run("tag", samples.tagger, samples.dev_tags, "--threads", n) for n in (1, 2))
     assert one == two
     assert one.out
 
 
-def test_formats_agree(run, samples: Samples) -> None:
+def test_formats_agree(run: Run, samples: Samples) -> None:
     text = f"{DOG}\n\n{DOG}\n".encode()
     rows = [line.split("\t") for line in run("tag", samples.tagger, stdin=text).out.splitlines()]
     assert [row[0] for row in rows if len(row) == 3] == DOG.split() * 2
@@ -84,7 +86,7 @@ def test_formats_agree(run, samples: Samples) -> None:
     assert [tag for sentence in read_conllu("a.conllu") for tag in sentence.column("upos")] == tags
 
 
-def test_several_sequences(run, samples: Samples) -> None:
+def test_several_sequences(run: Run, samples: Samples) -> None:
     assert run("train", "tagger", samples.train_tags, "--out", "hmm", "--model", "hmm").status == 0
     options = ("tag", "hmm", "--format", "jsonl", "--kbest", "4")
     answers = list(map(json.loads, run(*options, stdin=f"{DOG}\n\n".encode()).out.splitlines()))
@@ -99,7 +101,7 @@ def test_several_sequences(run, samples: Samples) -> None:
     assert {name: best[name] for name in sequences[0]} == sequences[0]
 
 
-def test_posteriors(run, samples: Samples) -> None:
+def test_posteriors(run: Run, samples: Samples) -> None:
     text = f"{DOG}\n\n".encode()
     options = ("tag", samples.tagger, "--posteriors", "--format")
     answer, empty = map(json.loads, run(*options, "jsonl", stdin=text).out.splitlines())
@@ -117,7 +119,7 @@ def test_posteriors(run, samples: Samples) -> None:
     assert [row[9] for row in rows if len(row) > 1] == wanted
 
 
-def test_posteriors_join_misc_and_replace_their_own(run, samples: Samples) -> None:
+def test_posteriors_join_misc_and_replace_their_own(run: Run, samples: Samples) -> None:
     Path("odd.conllu").write_bytes(ODD.encode())
     for source, out in (("odd.conllu", "once.conllu"), ("once.conllu", "twice.conllu")):
         assert run("tag", samples.tagger, source, "--posteriors", "--out", out).status == 0
@@ -130,19 +132,19 @@ def test_posteriors_join_misc_and_replace_their_own(run, samples: Samples) -> No
     assert all(line.endswith(b"\t_") for line in kept)
 
 
-def test_words_from_json_cannot_break_a_line(run, samples: Samples) -> None:
+def test_words_from_json_cannot_break_a_line(run: Run, samples: Samples) -> None:
     given = b'["a\\tb", "c\\nd", "e\\rf", "New York"]'
     for format, count in (("tsv", 3), ("conllu", 10)):
         out = run("tag", samples.tagger, "--input-format", "jsonl", "--format", format, stdin=given).out
         assert [line.count("\t") for line in out.split("\n")] == [count - 1] * 4 + [0, 0]
 
 
-def test_odd_words(run, samples: Samples) -> None:
+def test_odd_words(run: Run, samples: Samples) -> None:
     out = run("tag", samples.tagger, stdin="( -LRB- \u2009\u65e5 ".encode() + b"x" * 20_000).out
     assert [line.split("\t")[0] for line in out.splitlines()[:4]] == ["(", "-LRB-", "\u2009\u65e5", "x" * 20_000]
 
 
-def test_skip_bad_goes_on_and_counts(run, samples: Samples) -> None:
+def test_skip_bad_goes_on_and_counts(run: Run, samples: Samples) -> None:
     good = "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
     Path("a.conllu").write_text(good + "1\ta\n\n" + good)
     for threads in (1, 2):  # what came before the fault is answered, whatever the number of threads
@@ -156,7 +158,7 @@ def test_skip_bad_goes_on_and_counts(run, samples: Samples) -> None:
     assert outcome.err.endswith("lveg: skipped 1 in all\n")
 
 
-def test_refusals(run, samples: Samples) -> None:
+def test_refusals(run: Run, samples: Samples) -> None:
     Path("a.conllu").write_text(ODD)
     assert "is a parser; use `lveg parse`" in run("tag", samples.parser, "a.conllu").refusal()
     assert "nowhere.conllu: cannot be opened" in run("tag", samples.tagger, "nowhere.conllu").refusal()
@@ -184,7 +186,7 @@ def test_refusals(run, samples: Samples) -> None:
     ],
     ids=["generative", "discriminative", "gm"],
 )
-def test_learned_taggers(run, samples: Samples, options: tuple[str, ...], facts: dict[str, object]) -> None:
+def test_learned_taggers(run: Run, samples: Samples, options: tuple[str, ...], facts: dict[str, object]) -> None:
     outcome = run("train", "tagger", samples.train_tags, "--dev", samples.dev_tags, "--out", "m", *options)
     assert (outcome.status, outcome.out) == (0, "")
     assert "dev token accuracy" in outcome.err
@@ -202,7 +204,7 @@ def test_learned_taggers(run, samples: Samples, options: tuple[str, ...], facts:
         assert (answer["log_sentence"] is None) == (options[-2:] == ("--epochs", "2"))
 
 
-def test_a_stopped_run_goes_on(run, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_run_goes_on(run: Run, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
     from lveg.learning import checkpoint
 
     options = ("train", "tagger", samples.train_tags, "--model", "lvg", "--subtypes", "2", "--epochs", "4")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from .conftest import Outcome, Samples
-
-Run = Callable[..., Outcome]
+from .conftest import Run, Samples
 
 
 def test_events_are_told_and_logged(run: Run, samples: Samples) -> None:
@@ -58,9 +55,9 @@ def test_threads_change_no_bit_of_subtypes(run: Run, samples: Samples, options: 
     assert told
     assert all("dev_f1" in event for event in told)
     assert run("parse", "a", stdin=b"The dog saw a cat .\n").out.startswith("(TOP ")
-    told = run("info", "a").out
-    assert options[1] in told
-    assert ("  cycle 1, " in told) == ("split-merge" in options)
+    shown = run("info", "a").out
+    assert options[1] in shown
+    assert ("  cycle 1, " in shown) == ("split-merge" in options)
 
 
 def test_every_cycle_can_be_kept(run: Run, samples: Samples) -> None:

@@ -6,6 +6,7 @@ import math
 import random
 from itertools import pairwise, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,7 +181,7 @@ def test_numbers_that_do_not_fit_are_refused() -> None:
 
 def test_a_gaussian_chain_with_forms_goes_over_the_tags_that_a_discrete_one_leaves(tmp_path: Path) -> None:
     lines = read_tagged([str(ENGLISH.parent / "demo-train.conllu")], "upos")
-    options = {"chain": "gaussian", "epochs": 2, "batch": 16, "tag_min": 0.05}
+    options: dict[str, Any] = {"chain": "gaussian", "epochs": 2, "batch": 16, "tag_min": 0.05}
     tagger = train_tagger(lines[:120], lines[120:160], "forms", **options)
     family = tagger.family
     assert isinstance(family, TagForms)

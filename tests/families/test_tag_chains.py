@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -96,14 +96,14 @@ def gm_weight(model: TagGm, grammar: Grammar, terminals: list[int], tags: tuple[
     weight = np.exp(log_weight).reshape(-1, count)
     n_links = n_tags * n_tags + n_tags
 
-    def densities(first: int) -> np.ndarray:
+    def densities(first: int) -> Any:
         middle, deviation = mean[0, first : first + count, None], np.exp(log_std[0, first : first + count, None])
         return np.exp(-0.5 * ((GRID - middle) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
 
-    def leaves(rule: int) -> np.ndarray:
+    def leaves(rule: int) -> Any:
         return densities(rule * count)
 
-    def reaches(rule: int) -> np.ndarray:
+    def reaches(rule: int) -> Any:
         place = rule if rule < n_tags * n_tags else rule - n_tags
         return densities((n_links + place) * count)
 

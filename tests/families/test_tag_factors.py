@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -114,14 +114,14 @@ def gm_states(model: TagGm, entries: Sequence[Entry]) -> dict[tuple[int, ...], f
     count, n_links = model.components, TAGS * TAGS + TAGS
     weight = np.exp(log_weight).reshape(-1, count)
 
-    def densities(first: int) -> np.ndarray:
+    def densities(first: int) -> Any:
         middle, deviation = mean[0, first : first + count, None], np.exp(log_std[0, first : first + count, None])
         return np.exp(-0.5 * ((GRID - middle) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
 
-    def reaches(rule: int) -> np.ndarray:
+    def reaches(rule: int) -> Any:
         return weight[rule] * densities((n_links + (rule if rule < TAGS * TAGS else rule - TAGS)) * count).T
 
-    def emits(entry: Entry, component: int) -> np.ndarray | float:
+    def emits(entry: Entry, component: int) -> Any:
         factor = math.exp(entry.log_factor[component])
         if entry.rule < 0:
             return factor / count

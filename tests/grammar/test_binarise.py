@@ -116,8 +116,8 @@ def test_heads_are_what_phrases_rarely_lack() -> None:
         Tree("TOP", [Tree("NP", [leaf("J"), leaf("N")]), Tree("VP", [leaf("V"), leaf("D")])]),
     ]
     heads = learn_heads(several)
-    assert max(heads["NP"], key=heads["NP"].get) == "N"
-    assert max(heads["VP"], key=heads["VP"].get) == "V"
+    assert max(heads["NP"], key=heads["NP"].__getitem__) == "N"
+    assert max(heads["VP"], key=heads["VP"].__getitem__) == "V"
 
 
 def test_deep_trees_do_not_recurse() -> None:
@@ -131,8 +131,8 @@ def test_deep_trees_do_not_recurse() -> None:
 def test_bad_schemes_and_empty_phrases_are_errors() -> None:
     with pytest.raises(GrammarError, match="not one of right, left, head"):
         Binarisation("up")
-    for bad in ({"horizontal": -1}, {"vertical": 0}):
+    for horizontal, vertical in ((-1, 1), (0, 0)):
         with pytest.raises(GrammarError, match="starts at"):
-            Binarisation(**bad)
+            Binarisation("right", horizontal, vertical)
     with pytest.raises(GrammarError, match="'NP' has no words"):
         binarise(Tree("TOP", [Tree("S", [leaf("A"), Tree("NP")])]), Binarisation())

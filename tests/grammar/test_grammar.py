@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -157,7 +159,7 @@ def test_fingerprint_follows_the_data() -> None:
         (lambda grammar: {"n_nonterminals": 1}, "does not exist"),
     ],
 )
-def test_what_is_not_a_grammar_is_an_error(change: object, message: str) -> None:
+def test_what_is_not_a_grammar_is_an_error(change: Callable[[Grammar], dict[str, Any]], message: str) -> None:
     grammar = tree_grammar(SMALL, Binarisation(), LexiconOptions())
     with pytest.raises(GrammarError, match=message):
         replace(grammar, **change(grammar))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ def gm(components: int, diagonal: bool) -> Callable[[Grammar, int], Gm]:
     return make
 
 
-FAMILIES = {
+FAMILIES: dict[str, Callable[[Grammar, int], Any]] = {
     "pcfg": pcfg,
     "lvg": lvg,
     "split-merge": split_merge,
@@ -98,13 +98,13 @@ family = pytest.mark.parametrize("make", FAMILIES.values(), ids=FAMILIES)
 def combine(model: Model, grammar: Grammar, rule: int, children: list[Floats]) -> Floats:
     """What a rule makes of its children: a number for each subtype, or component, of its left-hand side."""
     if isinstance(model, Pcfg):
-        return model.weight[rule] * np.asarray(math.prod(children))
+        return np.asarray(model.weight[rule] * np.asarray(math.prod(children)))
     if isinstance(model, Gm):
         own = range(model.ptr[rule], model.ptr[rule + 1])
         values = np.exp(model.log_weight[own])
         for slot, child in enumerate(children, start=1):
-            below = [int(column) for column in child[1]]
-            asked = [[overlap(model, int(model.first[slot]) + c, column) for column in below] for c in own]
+            columns = [int(column) for column in child[1]]
+            asked = [[overlap(model, int(model.first[slot]) + c, column) for column in columns] for c in own]
             values = values * (np.array(asked) @ child[0])
         return np.stack([values, np.array(own, dtype=float)])  # a component is the column of its left-hand side
     finest = model if isinstance(model, Lvg) else model.finest
