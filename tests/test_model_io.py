@@ -630,12 +630,12 @@ class TestNested:
         for parts in ([base], [forms], [base, base], [forms, base], [base, forms, forms]):
             refused(sealed({**header, "facts": {"parts": parts}}, tensors), tmp_path)
         rest = {key: array for key, array in tensors.items() if not key.startswith("family.0.")}
-        for name, has_width_of_forms in (("hmm", False), ("lvg", True), ("gm", True)):
+        for name in ("hmm", "lvg", "gm"):  # their words do not have every tag
             other, arrays = parts_of(folder / f"{name}-tagger")
             own = {key.replace("family.", "family.0."): arrays[key] for key in own_arrays(arrays)}
             parts = [{"name": name, "facts": other["facts"]}, forms]
             data = sealed({**header, "facts": {"parts": parts}}, rest | own)
-            assert refused_or_harmless(data, tmp_path) == has_width_of_forms
+            refused(data, tmp_path)
         deep = {"name": "forms", "facts": header["facts"]}
         refused(sealed({**header, "facts": {"parts": [deep, forms]}}, tensors), tmp_path)
 

@@ -62,6 +62,9 @@ def console_report(log: str | None = None, quiet: bool = False) -> Iterator[Repo
             stream.close()
 
 
+COMPILING = "lveg: compiling kernels, once; `lveg warm` does it ahead"
+
+
 @contextmanager
 def compilation_notice(quiet: bool = False) -> Iterator[None]:
     """Say on stderr that kernels are compiled, if any are: on a terminal how many, elsewhere once."""
@@ -73,9 +76,9 @@ def compilation_notice(quiet: bool = False) -> Iterator[None]:
         if is_terminal:
             print(f"\rcompiling kernels, once: {count} ", end="", file=sys.stderr, flush=True)
         elif count == 1:
-            say("lveg: compiling kernels, once; `lveg warm` does it ahead")
+            say(COMPILING)
 
-    if quiet:
+    if quiet or not (is_terminal or isinstance(sys.stderr, _Forgiving)):  # nobody looks, or not at this process
         yield
         return
     if uncached:
