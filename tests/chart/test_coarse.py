@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,11 +30,13 @@ from oracles import (
     total,
 )
 
+from lveg.chart import coarse
+from lveg.chart.chart import read_sentence
 from lveg.chart.coarse import CoarseParser
 from lveg.errors import GrammarError
 from lveg.families.pcfg.family import Pcfg
 from lveg.forest.builders import Constraints, intersect
-from lveg.forest.forest import anchored_rules
+from lveg.forest.forest import anchored_rules, build_forest
 
 CASES = list(random_cases(250, seed=1, most=300))
 SMALL = [case for case in CASES if len(case.found) <= 60]
@@ -244,3 +247,28 @@ def test_catalan_numbers() -> None:
         expected = math.lgamma(2 * n - 1) - math.lgamma(n) - math.lgamma(n + 1)
         assert math.isclose(log_z, expected, rel_tol=1e-9, abs_tol=1e-9)
     assert count_derivations(toy, [0] * 6) == 42
+
+
+def test_rules_come_as_forests_want_them() -> None:
+    for case in CASES:
+        grammar, weight = subject(case.toy)
+        for is_exact in (True, False):
+            _, forest = CoarseParser(grammar, weight, is_exact).prune(case.words, 1e-2, 1e-2)
+            again = build_forest(grammar, case.words, anchored_rules(forest))
+            for name in ("node_symbol", "node_start", "node_end", "node_level", "edge_ptr", "edge_rule", "edge_left"):
+                assert np.array_equal(getattr(forest, name), getattr(again, name))
+
+
+def test_a_sentence_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many thresholds have to be tried; a second time only with glue, which is another grammar."""
+    calls: list[Any] = []
+
+    def read(*facts: Any) -> Any:
+        calls.append(facts)
+        return read_sentence(*facts)
+
+    monkeypatch.setattr(coarse, "read_sentence", read)
+    for case in SMALL[:20]:
+        calls.clear()
+        parses = CoarseParser(*subject(case.toy)).parses(case.words, 0.999)
+        assert len(calls) == 1 + (parses.fallback == "glue")

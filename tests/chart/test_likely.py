@@ -26,11 +26,11 @@ from oracles import (
 )
 
 from lveg.chart import coarse
-from lveg.chart.ahead import tag_surroundings
 from lveg.chart.coarse import CoarseParser
+from lveg.chart.tag_chain import tag_chain
 from lveg.forest.builders import Constraints
 from lveg.forest.forest import anchored_rules
-from lveg.kernels.chart_ahead import Ahead, look_ahead
+from lveg.kernels.chart_estimate import TagChain, estimate_side
 
 CASES = list(random_cases(250, seed=21, most=300))
 
@@ -120,58 +120,57 @@ def test_surroundings_equal_those_in_all_trees() -> None:
         grammar, weights = subject(toy)
         assert math.isclose(sum(rules[number] for number, rule in enumerate(toy.rules) if rule.kind == "root"), 1.0)
         counts = np.array([float(rules[number]) for number in range(len(toy.rules))])
-        ahead = tag_surroundings(replace(grammar, count=counts), weights)
+        chain = tag_chain(replace(grammar, count=counts), weights)
         tokens = [sum(follows[t, u] for u in range(end + 1)) for t in range(end + 1)]
         for t in range(end + 1):
             if not tokens[t]:
                 continue
             for u in range(end + 1):
-                assert math.isclose(ahead.follows[t, u], follows[t, u] / tokens[t], abs_tol=1e-9)
+                assert math.isclose(chain.follows[t, u], follows[t, u] / tokens[t], abs_tol=1e-9)
             for a in range(n):
-                assert math.isclose(ahead.begins[t, a], before[t, a] / tokens[t], abs_tol=1e-9)
+                assert math.isclose(chain.begins[t, a], before[t, a] / tokens[t], abs_tol=1e-9)
                 used = sum(after[u, a] for u in range(end + 1))
                 if used:
-                    assert math.isclose(ahead.ends[t, a], after[t, a] / used, abs_tol=1e-9)
+                    assert math.isclose(chain.ends[t, a], after[t, a] / used, abs_tol=1e-9)
 
 
-def estimates(ahead: Ahead, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def estimates(chain: TagChain, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """P(words before, symbol begins), P(words after | symbol ends), P(words), by listing tag sequences."""
     n, n_tags = scores.shape
-    before, after, whole = np.zeros((n + 1, ahead.begins.shape[1])), np.zeros((n + 1, ahead.ends.shape[1])), 0.0
+    before, after, whole = np.zeros((n + 1, chain.begins.shape[1])), np.zeros((n + 1, chain.ends.shape[1])), 0.0
     for length in range(n + 1):
         for tags in itertools.product(range(n_tags), repeat=length):
             first, last = (n_tags, *tags), (*tags, n_tags)
             words = math.prod(scores[i, t] for i, t in enumerate(tags))
-            words *= math.prod(ahead.follows[pair] for pair in itertools.pairwise(first))
-            before[length] += words * ahead.begins[first[-1]]
-            whole += words * ahead.follows[first[-1], n_tags] if length == n else 0.0
+            words *= math.prod(chain.follows[pair] for pair in itertools.pairwise(first))
+            before[length] += words * chain.begins[first[-1]]
+            whole += words * chain.follows[first[-1], n_tags] if length == n else 0.0
             words = math.prod(scores[n - length + i, t] for i, t in enumerate(tags))
-            words *= math.prod(ahead.follows[pair] for pair in itertools.pairwise(last))
-            after[n - length] += words * ahead.ends[last[0]]
+            words *= math.prod(chain.follows[pair] for pair in itertools.pairwise(last))
+            after[n - length] += words * chain.ends[last[0]]
     return before, after, whole
 
 
-def test_looking_ahead_sums_over_tag_sequences() -> None:
+def test_estimates_sum_over_tag_sequences() -> None:
     dice = np.random.default_rng(6)
     for n in (1, 2, 4):
         follows = dice.random((4, 4))
-        ahead = Ahead(follows, np.ascontiguousarray(follows.T), dice.random((4, 5)), dice.random((4, 5)))
+        chain = TagChain(follows, np.ascontiguousarray(follows.T), dice.random((4, 5)), dice.random((4, 5)))
         scores = dice.random((n, 3)) * (dice.random((n, 3)) < 0.8) + 1e-3
-        scale = np.zeros((n + 1, n + 1), np.int64)
-        scale[np.arange(n), np.arange(n) + 1] = dice.integers(-9, 9, n)
-        real = scores * 2.0 ** scale[np.arange(n), np.arange(n) + 1][:, None]
-        before, after, whole = estimates(ahead, real)
+        scale = dice.integers(-9, 9, n)
+        real = scores * 2.0 ** scale[:, None]
+        before, after, whole = estimates(chain, real)
         for backward, steps, table, expected in (
-            (False, ahead.follows, ahead.begins, before),
-            (True, ahead.precedes, ahead.ends, after),
+            (False, chain.follows, chain.begins, before),
+            (True, chain.precedes, chain.ends, after),
         ):
             found, powers = np.zeros((n + 1, 5)), np.zeros(n + 1, np.int64)
-            z = look_ahead(steps, table, scores, scale, backward, found, powers)
+            z = estimate_side(steps, table, scores, scale, backward, found, powers)
             np.testing.assert_allclose(found * 2.0 ** powers[:, None], expected, rtol=1e-12)
             assert math.isclose(z * 2.0 ** powers[0 if backward else n], whole, rel_tol=1e-12)
 
 
-def likely_total(toy: Toy, terminals: list[int], ahead: Ahead, least: float) -> float:
+def likely_total(toy: Toy, terminals: list[int], chain: TagChain, least: float) -> float:
     """The summed weight of derivations all of whose symbols have an estimated posterior of at least `least`."""
     n, first_tag = len(terminals), toy.n_nonterminals
     tags = np.zeros((n, len(toy.symbols) - first_tag))
@@ -179,7 +178,7 @@ def likely_total(toy: Toy, terminals: list[int], ahead: Ahead, least: float) -> 
         if rule.kind == "lexical":
             for place, terminal in enumerate(terminals):
                 tags[place, rule.lhs - first_tag] += rule.weight * (rule.children[0] == terminal)
-    before, after, whole = estimates(ahead, tags)
+    before, after, whole = estimates(chain, tags)
     full: dict[tuple[int, int], np.ndarray] = {}
     for start, end in sorted(itertools.combinations(range(n + 1), 2), key=lambda span: span[1] - span[0]):
         plain = np.zeros(len(toy.symbols))
@@ -207,7 +206,7 @@ def test_what_is_left_out_is_what_the_estimate_says(share: float, monkeypatch: p
     fewer = 0
     for case in CASES:
         parser = quick(case.toy)
-        left = likely_total(case.toy, case.terminals, parser.ahead, share * 1e-3)
+        left = likely_total(case.toy, case.terminals, parser.chain, share * 1e-3)
         log_z, _ = parser.prune(case.words, 1e-3, 1e-3)
         expected = left if left > 0 else total(case.found)  # where nothing is left, everything counts again
         assert math.isclose(math.exp(log_z), expected, rel_tol=1e-9)
@@ -281,3 +280,11 @@ def test_long_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     assert math.isclose(log_z, exact_z, rel_tol=1e-12)
     assert math.isclose(forest.n_edges, exact.n_edges, rel_tol=0.02)
     assert forest.n_edges > 512 * 150
+
+
+def test_the_exact_chart_is_left_alone_where_the_likely_one_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So its kernels need not be compiled."""
+    monkeypatch.setattr(coarse, "_UNLIKELY", 1e-200)
+    monkeypatch.setattr(coarse, "exact_chart", None)
+    for case in CASES[:50]:
+        assert not quick(case.toy).prune(case.words, 1e-12, 1e-12)[1].is_empty

@@ -6,26 +6,33 @@ two constituents come in with a small weight. The result says which of these it 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from lveg.chart.ahead import tag_surroundings
-from lveg.chart.layout import chart_rules
+from lveg.chart.chart import (
+    Chart,
+    Memory,
+    Sentence,
+    anchored_rules,
+    exact_chart,
+    exact_size,
+    likely_chart,
+    likely_size,
+    read_sentence,
+)
+from lveg.chart.layout import ChartRules, chart_rules
+from lveg.chart.tag_chain import tag_chain
 from lveg.errors import GrammarError
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints, derivation_rules, tree_forest, union
 from lveg.forest.forest import Forest, build_forest
 from lveg.grammar.binarise import Binarisation, binarise
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints, RuleRow, assemble_grammar
 from lveg.grammar.symbols import PART, PHRASE, Symbol
-from lveg.kernels.chart import chart_room, prune_chart
-from lveg.kernels.chart_ahead import Ahead
-from lveg.kernels.chart_likely import likely_room, prune_likely
-from lveg.kernels.chart_rules import ChartRules
+from lveg.kernels.chart_estimate import TagChain
 from lveg.trees import Tree
 
 MAX_WORDS = 400
@@ -39,23 +46,9 @@ _WIDER = 1e-4  # of the threshold, where it left no derivation
 _GLUE = 1e-9  # weight of what the grammar does not license
 
 
-_KEPT = 2**25  # numbers, 256 MiB: a larger room is given back at once
-_own = threading.local()
-
-
-def _room(size: int) -> Floats:
-    """Memory for a chart, the thread's own: to ask the system for it anew each time costs more than to fill it."""
-    if size > _KEPT:
-        return np.empty(size)
-    if getattr(_own, "room", None) is None or _own.room.size < size:
-        _own.room = np.empty(size)
-    room: Floats = _own.room
-    return room
-
-
 @dataclass(frozen=True)
 class Parses:
-    """A forest, the grammar and its coarse weights it refers to, and how it was obtained.
+    """A forest, the grammar that it refers to with its coarse weights, and how it was obtained.
 
     fallback: None for the ordinary way; `wide`, `unpruned` or `glue` where that had no answer; `flat` and
     no forest where the sentence is too long for a chart; `free` where none of the trees that it should keep to
@@ -76,11 +69,13 @@ class CoarseParser:
 
     is_exact: whether every symbol of every span counts. If not, those that the words around them make unlikely are
     left out while the chart is filled (docs/math.md: ahead). That takes a third of the time; log Z is a little too low.
+    memory: where charts are filled.
     """
 
     grammar: Grammar
     weight: Floats
     is_exact: bool = True
+    memory: Memory = field(default_factory=Memory, repr=False, compare=False)
 
     @cached_property
     def rules(self) -> ChartRules:
@@ -88,38 +83,49 @@ class CoarseParser:
         return chart_rules(self.grammar, self.weight)
 
     @cached_property
-    def ahead(self) -> Ahead:
+    def chain(self) -> TagChain:
         """What tags tell of the symbols beside them."""
-        return tag_surroundings(self.grammar, self.weight)
+        return tag_chain(self.grammar, self.weight)
 
     def relaxed(self, words: Sequence[str]) -> CoarseParser:
         """A parser with glue for these words: it derives them with any tags."""
         terminals = sorted(set(self.grammar.lexicon.terminals(words)))
-        return CoarseParser(*relax(self.grammar, self.weight, terminals))
+        return CoarseParser(*relax(self.grammar, self.weight, terminals), memory=self.memory)
 
     def chart_bytes(self, n_words: int) -> int:
         """Memory that the chart of a sentence takes."""
-        return 8 * chart_room(self.rules, n_words)
+        return 8 * exact_size(self.rules, n_words)
+
+    def sentence(self, words: Sequence[str], constraints: Constraints = NO_CONSTRAINTS) -> Sentence:
+        """What the chart needs to know of the words."""
+        terminals = np.array(self.grammar.lexicon.terminals(words), dtype=np.int32)
+        tags, spans = constraints.tag_ids(self.grammar, len(words)), constraints.span_table(len(words))
+        return read_sentence(self.rules, words, terminals, tags, spans)
 
     def prune(
         self, words: Sequence[str], p_node: float, p_edge: float, constraints: Constraints = NO_CONSTRAINTS
     ) -> tuple[float, Forest]:
         """(log Z of the coarse grammar, the forest of what has these posteriors); -inf and no nodes without a parse."""
-        n = len(words)
-        terminals = np.array(self.grammar.lexicon.terminals(words), dtype=np.int32)
-        tags, spans = constraints.tag_ids(self.grammar, n), constraints.span_table(n)
-        least = _UNLIKELY * min(p_node, p_edge)
-        if not self.is_exact and least > 0.0:
-            room = _room(likely_room(self.rules, n))
-            log_z, *columns = prune_likely(
-                self.rules, self.ahead, terminals, tags, spans, p_node, p_edge, least, room
-            )  # fmt: skip
-            forest = build_forest(self.grammar, words, np.stack(columns))
+        return self._prune(self.sentence(words, constraints), p_node, p_edge)
+
+    def _prune(self, sentence: Sentence, p_node: float, p_edge: float) -> tuple[float, Forest]:
+        """The same, of a sentence that was read before."""
+
+        def pruned_forest(chart: Chart) -> Forest:
+            items = anchored_rules(self.rules, sentence, chart, p_node, p_edge)
+            return build_forest(self.grammar, sentence.words, items, is_sorted=True)
+
+        n_words = len(sentence.words)
+        p_cell = _UNLIKELY * min(p_node, p_edge)
+        if not self.is_exact and p_cell > 0.0:
+            with self.memory.borrow(likely_size(self.rules, n_words)) as block:
+                chart = likely_chart(self.rules, self.chain, sentence, p_cell, block)
+                forest = pruned_forest(chart)
             if not forest.is_empty:
-                return log_z, forest
-        room = _room(chart_room(self.rules, n))
-        log_z, *columns = prune_chart(self.rules, terminals, tags, spans, p_node, p_edge, room)
-        return log_z, build_forest(self.grammar, words, np.stack(columns))
+                return chart.log_z, forest
+        with self.memory.borrow(exact_size(self.rules, n_words)) as block:
+            chart = exact_chart(self.rules, sentence, block)
+            return chart.log_z, pruned_forest(chart)
 
     def training_forest(self, tree: Tree, scheme: Binarisation, p_min: float) -> tuple[Forest, Forest]:
         """(the pruned forest of a tree's words with the tree itself in it, the forest of the tree alone)."""
@@ -151,15 +157,17 @@ class CoarseParser:
         if len(words) > max_words or self.chart_bytes(len(words)) > MAX_BYTES:
             return Parses(None, self.grammar, self.weight, "flat", None)
         p_edge = p_node if p_edge is None else p_edge
+        sentence = self.sentence(words, constraints)
         for fallback, factor in ((None, 1.0), ("wide", _WIDER), ("unpruned", 0.0)):
-            log_z, forest = self.prune(words, p_node * factor, p_edge * factor, constraints)
+            log_z, forest = self._prune(sentence, p_node * factor, p_edge * factor)
             if not forest.is_empty:
                 return Parses(forest, self.grammar, self.weight, fallback, log_z if self.is_exact else None)
             if log_z == -np.inf:
                 break
         relaxed = self.relaxed(words)
+        sentence = relaxed.sentence(words, constraints)
         for factor in (1.0, _WIDER):
-            _, forest = relaxed.prune(words, p_node * factor, p_edge * factor, constraints)
+            _, forest = relaxed._prune(sentence, p_node * factor, p_edge * factor)
             if not forest.is_empty:
                 return Parses(forest, relaxed.grammar, relaxed.weight, "glue", None)
         return Parses(None, self.grammar, self.weight, "flat", None)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Ints
-from lveg.kernels.kbest import k_best, trace
+from lveg.kernels.kbest import best_edges, k_best, trace
 
 
 def best_derivations(forest: Forest, scores: Floats, count: int = 1) -> list[tuple[float, Ints]]:
     """(score, edges with parents first) of the best derivations, at most `count`, best first."""
-    links = forest.edge_ptr, forest.edge_left, forest.edge_right
-    found, _, rank_score, edge, left, right = k_best(*links, scores, count)
-    root = forest.n_nodes - 1
-    return [
-        (float(rank_score[root * count + rank]), trace(*links, count, edge, left, right, rank)) for rank in range(found)
-    ]
+    if forest.is_empty:
+        return []
+    children = forest.edge_left, forest.edge_right
+    best, choice = np.empty(forest.n_nodes), np.empty(forest.n_nodes, np.int32)
+    best_edges(forest.edge_ptr, *children, scores, best, choice)
+    score = np.full((forest.n_nodes, count), best[:, None])
+    edge, left, right = np.zeros((3, forest.n_nodes, count), np.int32)
+    edge[:, 0] = choice
+    found = int(best[-1] > -np.inf)
+    if count > 1:
+        found = k_best(forest.edge_ptr, *children, scores, score, edge, left, right)
+    return [(float(score[-1, rank]), trace(*children, edge, left, right, rank)) for rank in range(found)]

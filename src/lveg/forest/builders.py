@@ -34,9 +34,9 @@ class Constraints:
         for start, end in (*self.constituents, *self.not_constituents):
             if not 0 <= start < end <= n_words:
                 raise GrammarError(f"span {start}-{end} is not within a sentence of {n_words} words")
-        starts, ends = np.indices(table.shape)
         for start, end in self.not_constituents:
             table[start, end] = NO_PHRASE
+        starts, ends = np.ogrid[: n_words + 1, : n_words + 1]
         for start, end in self.constituents:
             if end - start > 1:
                 if table[start, end] == NO_PHRASE:

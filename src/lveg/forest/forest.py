@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from lveg.grammar.grammar import Grammar, Ints
-from lveg.kernels.assemble import assemble, head_keys
+from lveg.kernels.assemble import BOTTOM, TOP, assemble
 
 
 @dataclass(frozen=True)
@@ -58,38 +58,42 @@ class Forest:
         return head
 
 
-def build_forest(grammar: Grammar, words: Sequence[str], items: Ints, may_stay: bool = True) -> Forest:
+def build_forest(
+    grammar: Grammar, words: Sequence[str], items: Ints, may_stay: bool = True, is_sorted: bool = False
+) -> Forest:
     """The forest of all derivations of the words that use only the anchored rules.
 
     items: int32 (4, m): rule, start, split, end. The split is the end for rules with fewer than two children.
     may_stay: whether a symbol that has unary rules over a span may also be used without one, where it can; false for
-    the rules of one derivation, in which a chain may come back to its first symbol.
+    the rules of one derivation, in which a chain may come back to its first symbol. is_sorted: whether they come by
+    width, start, level and left-hand side, with the root rules last.
     """
-    n_words, n_symbols = len(words), len(grammar.symbols)
     starts = (grammar.unary_start, grammar.root_start, grammar.lexical_start)
-    keys = head_keys(n_words, n_symbols, *starts, grammar.rule_lhs, items)
-    if (np.diff(keys) < 0).any():
-        order = np.argsort(keys, kind="stable")
-        keys, items = keys[order], np.ascontiguousarray(items[:, order])
-    key, edge_ptr, edge_rule, edge_left, edge_right = assemble(
-        n_words, n_symbols, *starts, grammar.rule_lhs, grammar.rule_left, grammar.rule_right, items, keys, may_stay
+    if not is_sorted:
+        rule, start, _, end = items
+        level = _level(grammar, rule) + 2 * ((rule >= grammar.root_start) & (rule < grammar.lexical_start))
+        items = np.ascontiguousarray(items[:, np.lexsort((grammar.rule_lhs[rule], level, start, end - start))])
+    item, edge_ptr, edge_rule, edge_left, edge_right = assemble(
+        len(words), *starts, grammar.rule_lhs, grammar.rule_left, grammar.rule_right, items, may_stay
     )
-    rest, symbol = np.divmod(key, n_symbols)
-    span, level = np.divmod(rest, 2)
-    width, start = np.divmod(span, n_words + 1)
-    if len(key):
-        symbol[-1], width[-1] = -1, n_words
+    rule, start, _, end = items[:, item]
     return Forest(
         words=tuple(words),
-        node_symbol=symbol.astype(np.int32),
-        node_start=start.astype(np.int32),
-        node_end=(start + width).astype(np.int32),
-        node_level=level.astype(np.int32),
+        node_symbol=grammar.rule_lhs[rule],
+        node_start=start,
+        node_end=end,
+        node_level=_level(grammar, rule),
         edge_ptr=edge_ptr,
         edge_rule=edge_rule,
         edge_left=edge_left,
         edge_right=edge_right,
     )
+
+
+def _level(grammar: Grammar, rule: Ints) -> Ints:
+    """The level of the nodes that rules make."""
+    level: Ints = np.where((rule >= grammar.unary_start) & (rule < grammar.root_start), TOP, BOTTOM).astype(np.int32)
+    return level
 
 
 def anchored_rules(forest: Forest, edges: Ints | None = None) -> Ints:

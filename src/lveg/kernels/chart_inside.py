@@ -1,9 +1,7 @@
 """Inside scores of a PCFG over all spans of a sentence.
 
-Cells hold values in the linear domain with one power of two each (docs/math.md: scale). A cell (i, j) is stored twice,
-`left[i, row of A, j]` and `right[j, row of A, i]`, so that the sum over split points runs along contiguous memory in
-both children, and once more by cell. Only nonterminals have cells; tags live in `tag_score`, one row a word, since
-they span one word.
+Cells hold values in the linear domain with one power of two each (docs/math.md: scale). Only nonterminals have cells;
+tags span one word, and have their scores by word.
 """
 
 from __future__ import annotations
@@ -12,76 +10,44 @@ from typing import Any
 
 import numpy as np
 
-from lveg.kernels.chart_rules import CLOSED, FREE, NO_PHRASE, ONLY_PHRASE, ChartRules, Extent
+from lveg.kernels.chart_rules import CLOSED, Cells, Dense, Pairs, Symbols, TagRules, Unaries
 from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
 
 
 @kernel
-def word_scores(rules: ChartRules, terminals: Any, given_tags: Any, tag_score: Any, scale: Any) -> None:
-    """Fill tag_score (n, n_tags) and the scale of one-word spans from the lexical rules."""
-    n_symbols = rules.n_nonterminals
-    for i in range(terminals.shape[0]):
-        best = 0.0
-        for index in range(rules.terminal_ptr[terminals[i]], rules.terminal_ptr[terminals[i] + 1]):
-            tag = rules.terminal_tag[index] - n_symbols
-            if given_tags[i] < 0 or given_tags[i] == tag:
-                value = rules.weight[rules.terminal_rule[index]]
-                tag_score[i, tag] = value
-                best = max(best, value)
-        if best > 0.0:
-            exponent = exponent_of(best)
-            scale[i, i + 1] = exponent
-            down = power_of_two(-exponent)
-            for tag in range(tag_score.shape[1]):
-                tag_score[i, tag] *= down
-
-
-@kernel
-def inside(
-    rules: ChartRules,
+def fill_cells(
+    symbols: Symbols,
+    pairs: Pairs,
+    tags: TagRules,
+    unaries: Unaries,
     spans: Any,
     tag_score: Any,
-    left: Any,
-    right: Any,
-    bottom: Any,
-    tops: Any,
-    scale: Any,
-    extent: Extent,
+    cells: Cells,
+    dense: Dense,
 ) -> None:
-    """Fill the cells, shorter spans first: `bottom` before the unary step, `left` and `right` after it."""
-    n, n_symbols = left.shape[0], rules.n_nonterminals
-    left_low, left_high, right_low, right_high, right_most = extent
-    left_row, right_row, n_left = rules.left_row, rules.right_row, rules.n_left
-    # Taken out of the tuple once: a tuple's field is fetched, and counted as a reference, at each access.
-    is_part, pair_ptr, pair_right = rules.is_part, rules.pair_ptr, rules.pair_right
-    inner_ptr, inner_pair, inner_weight = rules.inner_ptr, rules.inner_pair, rules.inner_weight
-    first_ptr, first_lhs, first_right, first_weight = (
-        rules.first_ptr, rules.first_lhs, rules.first_right, rules.first_weight,
-    )  # fmt: skip
-    last_ptr, last_lhs, last_left, last_weight = (
-        rules.last_ptr, rules.last_lhs, rules.last_left, rules.last_weight,
-    )  # fmt: skip
-    child_ptr, child_lhs, child_weight = rules.child_ptr, rules.child_lhs, rules.child_weight
-    factor = np.zeros(n + 1)
-    scaled = np.zeros(n + 1)
+    """Fill the cells, shorter spans first."""
+    # Taken out of the tuples once: a tuple's field is fetched, and counted as a reference, at each access.
+    left_row, right_row, allowed = symbols
+    pair_ptr, pair_right = pairs.ptr, pairs.right_row
+    lhs_ptr, lhs_pair, lhs_weight = pairs.lhs_ptr, pairs.lhs_pair, pairs.lhs_weight
+    tag_ptr, tag_lhs, tag_other, tag_weight = tags.ptr, tags.lhs, tags.other, tags.weight
+    child_ptr, child_lhs, child_weight = unaries.child_ptr, unaries.child_lhs, unaries.child_weight
+    bottom, tops, scale = cells.bottom, cells.top, cells.scale
+    left, left_low, left_high, right, right_low, right_high, right_most = dense
+    n, n_tags = tag_score.shape
+    n_symbols = left_row.shape[0]
+    factor, scaled = np.zeros(n + 1), np.zeros(n + 1)
     pair_inside = np.zeros(pair_right.shape[0])
-    cell = np.zeros(n_symbols)
-    top = np.zeros(n_symbols)
+    cell, top = np.zeros(n_symbols + n_tags), np.zeros(n_symbols)
     for width in range(1, n + 1):
         for i in range(n - width + 1):
             j = i + width
-            if spans[i, j] == CLOSED and width > 1:
+            own = start_cell(spans, scale, tag_score, i, j, factor, cell)
+            if own == DEAD:
                 continue
-            cell[:] = 0.0
             if width > 1:
-                exponent = split_factors(scale, i, j, factor)
-                if exponent == DEAD:
-                    continue
-                pair_inside[:] = 0.0
-                for b in range(n_left):
+                for b in range(left.shape[1]):
                     low, high = left_low[i, b], left_high[i, b]
-                    if low > high or pair_ptr[b] == pair_ptr[b + 1]:
-                        continue
                     for k in range(np.uint32(low), np.uint32(high + 1)):
                         scaled[k] = left[i, b, k] * factor[k]
                     for p in range(pair_ptr[b], pair_ptr[b + 1]):
@@ -92,36 +58,17 @@ def inside(
                             total += scaled[k] * right[j, c, k]
                         pair_inside[p] = total
                 for a in range(n_symbols):
-                    total = 0.0
-                    for index in range(inner_ptr[a], inner_ptr[a + 1]):
-                        total += inner_weight[index] * pair_inside[inner_pair[index]]
-                    cell[a] = total
-                add_tag_rules(
-                    first_ptr, first_lhs, first_right, first_weight, last_ptr, last_lhs, last_left,
-                    last_weight, n_symbols, tag_score, tops, i, j, factor, cell,
-                )  # fmt: skip
-                close_symbols(is_part, spans[i, j], cell)
-                best = cell.max() if n_symbols > 0 else 0.0
-                if best <= 0.0:
-                    continue
-                shift = exponent_of(best)
-                scale[i, j] = exponent + shift
-                down = power_of_two(-shift)
-                for a in range(n_symbols):
-                    cell[a] *= down
-            elif scale[i, j] == DEAD:
+                    for index in range(lhs_ptr[a], lhs_ptr[a + 1]):
+                        cell[a] += lhs_weight[index] * pair_inside[lhs_pair[index]]
+                add_tag_rules(tag_ptr, tag_lhs, tag_other, tag_weight, tag_score, tops, factor, i, j, cell)
+            own = finish_cell(child_ptr, child_lhs, child_weight, allowed, spans[i, j], width > 1, own, cell, top)
+            if own == DEAD:
                 continue
-            top[:] = cell
-            if width == 1:
-                add_unaries(child_ptr, child_lhs, child_weight, tag_score[i], n_symbols, top)
-            else:
-                add_unaries(child_ptr, child_lhs, child_weight, cell, 0, top)
-            if spans[i, j] == NO_PHRASE:
-                close_symbols(is_part, NO_PHRASE, top)
+            scale[i, j] = own
             for a in range(n_symbols):
+                bottom[i, j, a] = cell[a]
+                tops[i, j, a] = top[a]
                 if top[a] > 0.0:
-                    bottom[i, j, a] = cell[a]
-                    tops[i, j, a] = top[a]
                     row = left_row[a]
                     if row >= 0:
                         left[i, row, j] = top[a]
@@ -136,6 +83,25 @@ def inside(
 
 
 @kernel
+def start_cell(spans: Any, scale: Any, tag_score: Any, i: int, j: int, factor: Any, cell: Any) -> int:
+    """The power of two that the scores of a cell are over, DEAD where it has none; `cell` gets those of its tags.
+
+    factor[k] brings the product of the children at split k to that power.
+    """
+    n_symbols = cell.shape[0] - tag_score.shape[1]
+    for a in range(cell.shape[0]):
+        cell[a] = 0.0
+    if j == i + 1:
+        for tag in range(tag_score.shape[1]):
+            cell[n_symbols + tag] = tag_score[i, tag]
+        own: int = scale[i, j]
+        return own
+    if spans[i, j] == CLOSED:
+        return DEAD
+    return split_factors(scale, i, j, factor)
+
+
+@kernel
 def split_factors(scale: Any, i: int, j: int, factor: Any) -> int:
     """The largest scale of two children over all splits of (i, j); factor[k] brings split k's children to it."""
     largest = DEAD
@@ -143,59 +109,65 @@ def split_factors(scale: Any, i: int, j: int, factor: Any) -> int:
         if scale[i, k] != DEAD and scale[k, j] != DEAD:
             largest = max(largest, scale[i, k] + scale[k, j])
     for k in range(i + 1, j):
-        factor[k] = 0.0
-        if scale[i, k] != DEAD and scale[k, j] != DEAD:
-            factor[k] = power_of_two(scale[i, k] + scale[k, j] - largest)
+        factor[k] = power_of_two(scale[i, k] + scale[k, j] - largest)
     return largest
 
 
 @kernel
 def add_tag_rules(
-    first_ptr: Any,
-    first_lhs: Any,
-    first_right: Any,
-    first_weight: Any,
-    last_ptr: Any,
-    last_lhs: Any,
-    last_left: Any,
-    last_weight: Any,
-    n_symbols: int,
-    tag_score: Any,
-    tops: Any,
-    i: int,
-    j: int,
-    factor: Any,
-    cell: Any,
+    ptr: Any, lhs: Any, other: Any, weight: Any, tag_score: Any, tops: Any, factor: Any, i: int, j: int, cell: Any
 ) -> None:
     """Add the binary rules with a tag at either end of the span."""
-    for tag in range(tag_score.shape[1]):
-        if tag_score[i, tag] > 0.0 and factor[i + 1] > 0.0:
-            score = tag_score[i, tag] * factor[i + 1]
-            for index in range(first_ptr[tag], first_ptr[tag + 1]):
-                c = first_right[index]
-                if c < n_symbols:
-                    cell[first_lhs[index]] += first_weight[index] * score * tops[i + 1, j, c]
-                elif j == i + 2:
-                    cell[first_lhs[index]] += first_weight[index] * score * tag_score[i + 1, c - n_symbols]
-        if tag_score[j - 1, tag] > 0.0 and factor[j - 1] > 0.0:
-            score = tag_score[j - 1, tag] * factor[j - 1]
-            for index in range(last_ptr[tag], last_ptr[tag + 1]):
-                cell[last_lhs[index]] += last_weight[index] * score * tops[i, j - 1, last_left[index]]
+    n_symbols = tops.shape[2]
+    for side in range(2):
+        start, end = i + 1 - side, j - side
+        word, split = (i, start) if side == 0 else (end, end)
+        for tag in range(tag_score.shape[1]):
+            score = tag_score[word, tag] * factor[split]
+            if score > 0.0:
+                for index in range(ptr[side, tag], ptr[side, tag + 1]):
+                    c = other[index]
+                    if c < n_symbols:
+                        cell[lhs[index]] += weight[index] * score * tops[start, end, c]
+                    elif j == i + 2:
+                        cell[lhs[index]] += weight[index] * score * tag_score[i + 1, c - n_symbols]
 
 
 @kernel
-def close_symbols(is_part: Any, span: int, cell: Any) -> None:
-    """Zero the symbols that may not cover the span."""
-    if span != FREE:
-        for a in range(cell.shape[0]):
-            if span == CLOSED or (is_part[a] == 1) == (span == ONLY_PHRASE):
-                cell[a] = 0.0
+def finish_cell(
+    child_ptr: Any,
+    child_lhs: Any,
+    child_weight: Any,
+    allowed: Any,
+    span: int,
+    is_long: bool,
+    own: int,
+    cell: Any,
+    top: Any,
+) -> int:
+    """The power of two of a cell, DEAD where nothing is left of it; `top` gets the scores after the unary step.
 
-
-@kernel
-def add_unaries(child_ptr: Any, child_lhs: Any, child_weight: Any, scores: Any, first: int, top: Any) -> None:
-    """Add what one unary rule makes of the symbols, numbered from `first`, that have these scores."""
-    for b in range(scores.shape[0]):
-        if scores[b] > 0.0:
-            for u in range(child_ptr[first + b], child_ptr[first + b + 1]):
-                top[child_lhs[u]] += child_weight[u] * scores[b]
+    The scores of a word's tags, behind those of nonterminals in `cell`, keep their power.
+    """
+    n_symbols = top.shape[0]
+    for a in range(n_symbols):
+        cell[a] *= allowed[0, span, a]
+        top[a] = cell[a]
+    for b in range(cell.shape[0]):
+        if cell[b] > 0.0:
+            for index in range(child_ptr[b], child_ptr[b + 1]):
+                top[child_lhs[index]] += child_weight[index] * cell[b]
+    best = 0.0
+    for a in range(n_symbols):
+        top[a] *= allowed[1, span, a]
+        best = max(best, top[a])
+    if is_long:
+        if best <= 0.0:
+            return DEAD
+        shift = exponent_of(best)
+        own += shift
+        down = power_of_two(-shift)
+        for a in range(n_symbols):
+            cell[a] *= down
+            top[a] *= down
+    return own

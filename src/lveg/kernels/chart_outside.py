@@ -1,4 +1,4 @@
-"""Outside scores over the cells of `chart_inside`, and the anchored rules worth keeping."""
+"""Outside scores over filled cells, and the anchored rules worth keeping."""
 
 from __future__ import annotations
 
@@ -7,390 +7,223 @@ from typing import Any
 
 import numpy as np
 
-from lveg.kernels.chart_rules import ChartRules, Extent
-from lveg.kernels.jit import DEAD, kernel, power_of_two
+from lveg.kernels.chart_inside import split_factors
+from lveg.kernels.chart_rules import Cells, Dense, Lexical, Pairs, Rows, TagRules, Unaries
+from lveg.kernels.jit import DEAD, ZERO, kernel, power_of_two
 
 
 @kernel
-def outside(
-    rules: ChartRules,
-    terminals: Any,
-    tag_score: Any,
-    left: Any,
-    right: Any,
-    bottom: Any,
-    tops: Any,
-    as_left: Any,
-    as_right: Any,
-    scale: Any,
-    extent: Extent,
+def keep_rules(
+    pairs: Pairs,
+    tags: TagRules,
+    unaries: Unaries,
+    lexical: Lexical,
+    cells: Cells,
+    rows: Rows | None,
+    dense: Dense | None,
+    from_root: Any,
     p_node: float,
     p_edge: float,
+    n_ends: int,
+    n_rules: int,
     kept: Any,
-) -> tuple[float, int]:
-    """log Z, and how many anchored rules are worth keeping; `kept` gets (rule, start, split, end) of each, last first.
+) -> int:
+    """How many anchored rules have posterior p_edge, at nodes with p_node; `kept` gets the keys of those that fit.
 
-    An outside score is kept times its cell's scale over Z, so that outside × inside is the posterior. Nodes
-    whose posterior is below a tenth of the thresholds hand nothing down: what their children lose is
-    below what is pruned (docs/math.md: pruning). as_left, as_right: room in the shapes of `left` and `right`.
+    rows, dense: one or the other, as the cells were filled; code for the other is not compiled. from_root: (N + T,),
+    the outside scores over all words. Symbols whose posterior is below a tenth of the thresholds hand nothing down,
+    with `dense` nor do pairs of children, with `rows` nor do pairs at a split below a hundredth (docs/math.md:
+    pruning). The key of a rule is (((width · n_ends + start) · 2 + level) · n_rules + rule) · n_ends + n - split, where
+    n_ends is more than n.
     """
-    n, n_symbols = left.shape[0], rules.n_nonterminals
+    # Taken out of the tuples once: a tuple's field is fetched, and counted as a reference, at each access.
+    pair_left, pair_symbol, left_symbol = pairs.left, pairs.right_symbol, pairs.left_symbol
+    lhs_ptr, lhs_pair, lhs_weight = pairs.lhs_ptr, pairs.lhs_pair, pairs.lhs_weight
+    pair_rule_ptr, pair_rule_lhs, pair_rule_weight, pair_rule = (
+        pairs.rule_ptr, pairs.rule_lhs, pairs.rule_weight, pairs.rule,
+    )  # fmt: skip
+    tag_ptr, tag_lhs, tag_other, tag_weight, tag_rule = tags
+    unary_ptr, unary_child, unary_weight, unary_rule = unaries.ptr, unaries.child, unaries.weight, unaries.rule
+    word_ptr, word_tag, word_rule, tag_score = lexical
+    bottom, tops, outer, scale = cells
+    if rows is not None:
+        row_begin, row_end, rows_row, rows_score = rows
+    if dense is not None:
+        left, left_low, left_high, right, right_low, right_high, right_most = dense
+        pair_right = pairs.right_row
+    n, n_tags = tag_score.shape
+    n_symbols = tops.shape[2]
     tiny = min(p_node, p_edge) * 1e-1
-    as_left[:] = 0.0
-    as_right[:] = 0.0
-    tag_outside = np.zeros(tag_score.shape)
-    from_root = np.zeros(n_symbols)
-    above = np.zeros(n_symbols)
-    below = np.zeros(n_symbols)
-    factor = np.zeros(n + 1)
-    scaled = np.zeros(n + 1)
-    gathered = np.zeros(n + 1)
-    left_low, left_high, right_low, right_high, right_most = extent
-    left_row, right_row = rules.left_row, rules.right_row
-    pair_ptr, pair_left, pair_right, weight = rules.pair_ptr, rules.pair_left, rules.pair_right, rules.weight
-    unary_ptr, rule_left = rules.unary_ptr, rules.rule_left
-    inner_ptr, inner_pair, inner_weight, inner_rule = (
-        rules.inner_ptr, rules.inner_pair, rules.inner_weight, rules.inner_rule,
-    )  # fmt: skip
-    first_ptr, first_lhs, first_right, first_weight, first_rule = (
-        rules.first_ptr, rules.first_lhs, rules.first_right, rules.first_weight, rules.first_rule,
-    )  # fmt: skip
-    last_ptr, last_lhs, last_left, last_weight, last_rule = (
-        rules.last_ptr, rules.last_lhs, rules.last_left, rules.last_weight, rules.last_rule,
-    )  # fmt: skip
-    pair_outside = np.zeros(rules.pair_right.shape[0])
-    pair_inside = np.zeros(rules.pair_right.shape[0])
-    log_z, size = root_scores(rules, tag_score, tops, scale, from_root, tag_outside, p_edge, kept)
-    if log_z == -math.inf:
-        return log_z, 0
+    cut = tiny * 1e-1 if dense is None else 0.0
+    tag_outer = np.zeros((n, n_tags))
+    above, below = np.zeros(n_symbols), np.zeros(n_symbols)
+    factor, scaled, gathered = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
+    pair_outer = np.zeros(pair_symbol.shape[0])
+    # The pairs that a span wants, by left row b: first_pair[b] and the next_pair of each, plus one; 0 ends the chain.
+    wanted = np.zeros(pair_symbol.shape[0], np.int32)
+    first_pair = np.zeros(left_symbol.shape[0], np.int32)
+    next_pair = np.zeros(pair_symbol.shape[0], np.int32)
 
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            if scale[i, j] != DEAD:
+                for a in range(n_symbols):
+                    outer[i, j, a] = from_root[a] if j == i + n else 0.0
+    if n == 1:
+        for tag in range(n_tags):
+            tag_outer[0, tag] = from_root[n_symbols + tag]
+    size = ZERO
     for width in range(n, 0, -1):
-        for i in range(n - width, -1, -1):
+        for i in range(n - width + 1):
             j = i + width
             if scale[i, j] == DEAD:
                 continue
-            alive = False
+            alive = width == 1
             for a in range(n_symbols):
                 above[a] = 0.0
-                if tops[i, j, a] > 0.0:
-                    score = from_root[a] if width == n else 0.0
-                    if left_row[a] >= 0:
-                        score += as_left[i, left_row[a], j]
-                    if right_row[a] >= 0:
-                        score += as_right[j, right_row[a], i]
-                    if score * tops[i, j, a] >= tiny:
-                        above[a] = score
-                        alive = True
-            if not alive and width > 1:
+                if outer[i, j, a] * tops[i, j, a] >= tiny:
+                    above[a] = outer[i, j, a]
+                    alive = True
+            if not alive:
                 continue
-            size = unary_outside(
-                n_symbols, unary_ptr, rule_left, weight, tag_score, bottom, tops, above, below, tag_outside,
-                i, j, p_node, p_edge, kept, size,
-            )  # fmt: skip
+            key = (width * n_ends + i) * 2 * n_rules
+            # Fill `below`, the outside scores before the unary step, from `above`, those after it.
+            for a in range(n_symbols):
+                below[a] = above[a]
+            for a in range(n_symbols):
+                if above[a] > 0.0:
+                    least = p_edge if above[a] * tops[i, j, a] >= p_node else math.inf
+                    for index in range(unary_ptr[a], unary_ptr[a + 1]):
+                        child, value = unary_child[index], above[a] * unary_weight[index]
+                        score = 0.0
+                        if child < n_symbols:
+                            score = bottom[i, j, child]
+                            below[child] += value
+                        elif j == i + 1:
+                            score = tag_score[i, child - n_symbols]
+                            tag_outer[i, child - n_symbols] += value
+                        if value * score >= least:
+                            size = keep(kept, size, (key + n_rules + unary_rule[index]) * n_ends + n - j)
             if width == 1:
-                size = keep_words(rules, terminals, tag_score, tag_outside, i, p_node, kept, size)
+                for index in range(word_ptr[i], word_ptr[i + 1]):
+                    tag = word_tag[index]
+                    if tag_score[i, tag] * tag_outer[i, tag] >= p_node:
+                        size = keep(kept, size, (key + word_rule[index]) * n_ends + n - j)
                 continue
+            up = power_of_two(split_factors(scale, i, j, factor) - scale[i, j])
             for k in range(i + 1, j):
-                factor[k] = 0.0
-                if scale[i, k] != DEAD and scale[k, j] != DEAD:
-                    factor[k] = power_of_two(scale[i, k] + scale[k, j] - scale[i, j])
-            pair_outside[:] = 0.0
-            pair_inside[:] = 0.0
+                factor[k] *= up
             for a in range(n_symbols):
                 if below[a] * bottom[i, j, a] < tiny:
                     below[a] = 0.0
-                    continue
-                for index in range(inner_ptr[a], inner_ptr[a + 1]):
-                    pair_outside[inner_pair[index]] += below[a] * inner_weight[index]
-            hand_down(
-                pair_ptr, pair_right, left, right, as_left, as_right, factor, left_low, left_high,
-                right_low, right_high, right_most, scaled, gathered, pair_outside, pair_inside, i, j, tiny,
-            )  # fmt: skip
-            first = size
+            # Hand `below` down to children that are two nonterminals.
+            n_wanted, most = 0, 0.0
             for a in range(n_symbols):
-                # What falls below p_node has handed its share down; from here on it only counts as gone.
-                if below[a] * bottom[i, j, a] >= p_node:
-                    size = keep_inner(
-                        inner_ptr, inner_pair, inner_weight, inner_rule, pair_left, pair_right, left, right,
-                        factor, pair_inside, a, below[a], i, j, p_edge, kept, size,
-                    )  # fmt: skip
-            size = tag_rules_outside(
-                first_ptr, first_lhs, first_right, first_weight, first_rule, last_ptr, last_lhs,
-                last_left, last_weight, last_rule, left_row, right_row, tag_score, left, right, bottom, as_left,
-                as_right, tag_outside, factor, below, i, j, p_node, p_edge, kept, size,
-            )  # fmt: skip
-            sort_kept(kept, first, min(size, kept.shape[0]))
-    return log_z, size
+                if below[a] > 0.0:
+                    for index in range(lhs_ptr[a], lhs_ptr[a + 1]):
+                        p, value = lhs_pair[index], below[a] * lhs_weight[index]
+                        if value > cut:
+                            if pair_outer[p] == 0.0:
+                                wanted[n_wanted] = p
+                                n_wanted += 1
+                                next_pair[p] = first_pair[pair_left[p]]
+                                first_pair[pair_left[p]] = p + 1
+                            pair_outer[p] += value
+                            most = max(most, pair_outer[p])
+            if rows is not None:
+                for k in range(i + 1, j):
+                    if factor[k] == 0.0:
+                        continue
+                    for index in range(row_begin[i, k], row_end[i, k]):
+                        b, score = rows_row[index], rows_score[index] * factor[k]
+                        if score * most < cut:  # no score in `tops` is above 1
+                            continue
+                        total = 0.0
+                        following = first_pair[b]
+                        while following > 0:
+                            p = following - 1
+                            following = next_pair[p]
+                            c = pair_symbol[p]
+                            product = score * tops[k, j, c]
+                            posterior = pair_outer[p] * product
+                            if posterior < cut:
+                                continue
+                            total += pair_outer[p] * tops[k, j, c]
+                            outer[k, j, c] += pair_outer[p] * score
+                            if posterior >= p_edge:
+                                for m in range(pair_rule_ptr[p], pair_rule_ptr[p + 1]):
+                                    a = pair_rule_lhs[m]
+                                    if (
+                                        below[a] * pair_rule_weight[m] * product >= p_edge
+                                        and below[a] * bottom[i, j, a] >= p_node
+                                    ):
+                                        size = keep(kept, size, (key + pair_rule[m]) * n_ends + n - k)
+                        outer[i, k, left_symbol[b]] += total * factor[k]
+            if dense is not None:
+                for b in range(left_symbol.shape[0]):
+                    low, high = max(i + 1, left_low[i, b]), min(j - 1, left_high[i, b])
+                    if low > high or first_pair[b] == 0:
+                        continue
+                    most = 0.0
+                    for k in range(np.uint32(low), np.uint32(high + 1)):
+                        scaled[k] = left[i, b, k] * factor[k]
+                        gathered[k] = 0.0
+                        most += scaled[k]
+                    following = first_pair[b]
+                    while following > 0:
+                        p = following - 1
+                        following = next_pair[p]
+                        c = pair_right[p]
+                        if pair_outer[p] * most * right_most[j, c] < tiny:
+                            continue
+                        first, last = max(low, right_low[j, c]), min(high, right_high[j, c])
+                        total = 0.0
+                        for k in range(np.uint32(first), np.uint32(last + 1)):
+                            total += scaled[k] * right[j, c, k]
+                        if pair_outer[p] * total < tiny:
+                            continue
+                        for k in range(np.uint32(first), np.uint32(last + 1)):
+                            gathered[k] += pair_outer[p] * right[j, c, k]
+                            outer[k, j, pair_symbol[p]] += pair_outer[p] * scaled[k]
+                        for m in range(pair_rule_ptr[p], pair_rule_ptr[p + 1]):
+                            a = pair_rule_lhs[m]
+                            value = below[a] * pair_rule_weight[m]
+                            if value * total >= p_edge and below[a] * bottom[i, j, a] >= p_node:
+                                for k in range(first, last + 1):
+                                    if value * scaled[k] * right[j, c, k] >= p_edge:
+                                        size = keep(kept, size, (key + pair_rule[m]) * n_ends + n - k)
+                    for k in range(low, high + 1):
+                        outer[i, k, left_symbol[b]] += gathered[k] * factor[k]
+            for index in range(n_wanted):
+                pair_outer[wanted[index]] = 0.0
+                first_pair[pair_left[wanted[index]]] = 0
+            # Hand `below` down by the rules with a tag at either end of the span.
+            for side in range(2):
+                start, end = i + 1 - side, j - side
+                word, split = (i, start) if side == 0 else (end, end)
+                for tag in range(n_tags):
+                    score = tag_score[word, tag]
+                    if score * factor[split] > 0.0:
+                        for index in range(tag_ptr[side, tag], tag_ptr[side, tag + 1]):
+                            a, c = tag_lhs[index], tag_other[index]
+                            if below[a] <= 0.0 or (c >= n_symbols and j != i + 2):
+                                continue
+                            value = below[a] * tag_weight[index] * factor[split]
+                            if c < n_symbols:
+                                rest = tops[start, end, c]
+                                outer[start, end, c] += value * score
+                            else:
+                                rest = tag_score[start, c - n_symbols]
+                                tag_outer[start, c - n_symbols] += value * score
+                            tag_outer[word, tag] += value * rest
+                            if value * score * rest >= p_edge and below[a] * bottom[i, j, a] >= p_node:
+                                size = keep(kept, size, (key + tag_rule[index]) * n_ends + n - split)
+    return size
 
 
 @kernel
-def root_scores(
-    rules: ChartRules,
-    tag_score: Any,
-    tops: Any,
-    scale: Any,
-    from_root: Any,
-    tag_outside: Any,
-    p_edge: float,
-    kept: Any,
-) -> tuple[float, int]:
-    """log Z, and how many root rules are kept; from_root gets the outside scores of symbols over all words."""
-    n, n_symbols = tag_score.shape[0], rules.n_nonterminals
-    size = 0
-    z = 0.0
-    if scale[0, n] != DEAD:
-        for rule in range(rules.root_start, rules.lexical_start):
-            child = rules.rule_left[rule]
-            if child < n_symbols:
-                z += rules.weight[rule] * tops[0, n, child]
-            elif n == 1:
-                z += rules.weight[rule] * tag_score[0, child - n_symbols]
-    if z <= 0.0:
-        return -math.inf, 0
-    for rule in range(rules.lexical_start - 1, rules.root_start - 1, -1):
-        child = rules.rule_left[rule]
-        if child < n_symbols:
-            from_root[child] = rules.weight[rule] / z
-            posterior = from_root[child] * tops[0, n, child]
-        elif n == 1:
-            tag_outside[0, child - n_symbols] = rules.weight[rule] / z
-            posterior = tag_outside[0, child - n_symbols] * tag_score[0, child - n_symbols]
-        else:
-            continue
-        if posterior >= p_edge:
-            size = keep(kept, size, rule, 0, n, n)
-    return math.log(z) + scale[0, n] * math.log(2.0), size
-
-
-@kernel
-def keep(kept: Any, size: int, rule: int, start: int, split: int, end: int) -> int:
-    """Add a rule to those kept, where there is room; how many there are with it, room or not."""
+def keep(kept: Any, size: int, key: int) -> int:
+    """Append a key if there is room; how many there are with it, kept or not."""
     if size < kept.shape[0]:
-        kept[size, 0] = rule
-        kept[size, 1] = start
-        kept[size, 2] = split
-        kept[size, 3] = end
+        kept[size] = key
     return size + 1
-
-
-@kernel
-def unary_outside(
-    n_symbols: int,
-    unary_ptr: Any,
-    rule_left: Any,
-    weight: Any,
-    tag_score: Any,
-    bottom: Any,
-    tops: Any,
-    above: Any,
-    below: Any,
-    tag_outside: Any,
-    i: int,
-    j: int,
-    p_node: float,
-    p_edge: float,
-    kept: Any,
-    size: int,
-) -> int:
-    """Fill `below`, the outside scores before the unary step, from `above`, those after it; keep unary rules."""
-    below[:] = above
-    for lhs in range(n_symbols - 1, -1, -1):
-        if above[lhs] <= 0.0:
-            continue
-        least = p_edge if above[lhs] * tops[i, j, lhs] >= p_node else math.inf
-        for rule in range(unary_ptr[lhs + 1] - 1, unary_ptr[lhs] - 1, -1):
-            child = rule_left[rule]
-            if (child >= n_symbols) != (j == i + 1):
-                continue
-            value = above[lhs] * weight[rule]
-            if child >= n_symbols:
-                score = tag_score[i, child - n_symbols]
-                tag_outside[i, child - n_symbols] += value
-            else:
-                score = bottom[i, j, child]
-                below[child] += value
-            if value * score >= least:
-                size = keep(kept, size, rule, i, j, j)
-    return size
-
-
-@kernel
-def keep_words(
-    rules: ChartRules,
-    terminals: Any,
-    tag_score: Any,
-    tag_outside: Any,
-    i: int,
-    p_node: float,
-    kept: Any,
-    size: int,
-) -> int:
-    """Keep the lexical rules of a word whose tags have posterior p_node."""
-    n_symbols = rules.n_nonterminals
-    for index in range(rules.terminal_ptr[terminals[i] + 1] - 1, rules.terminal_ptr[terminals[i]] - 1, -1):
-        tag = rules.terminal_tag[index] - n_symbols
-        if tag_score[i, tag] * tag_outside[i, tag] >= p_node:
-            size = keep(kept, size, rules.terminal_rule[index], i, i + 1, i + 1)
-    return size
-
-
-@kernel
-def hand_down(
-    pair_ptr: Any,
-    pair_right: Any,
-    left: Any,
-    right: Any,
-    as_left: Any,
-    as_right: Any,
-    factor: Any,
-    left_low: Any,
-    left_high: Any,
-    right_low: Any,
-    right_high: Any,
-    right_most: Any,
-    scaled: Any,
-    gathered: Any,
-    pair_outside: Any,
-    pair_inside: Any,
-    i: int,
-    j: int,
-    tiny: float,
-) -> None:
-    """Hand the outside scores of pairs of nonterminals over (i, j) to their children at every split.
-
-    pair_inside gets the product of the children summed over splits; pairs that weigh less than `tiny` are
-    left out.
-    """
-    for b in range(left_low.shape[1]):
-        low, high = max(i + 1, left_low[i, b]), min(j - 1, left_high[i, b])
-        if low > high or pair_ptr[b] == pair_ptr[b + 1]:
-            continue
-        most = 0.0
-        for k in range(np.uint32(low), np.uint32(high + 1)):
-            scaled[k] = left[i, b, k] * factor[k]
-            gathered[k] = 0.0
-            most += scaled[k]
-        for p in range(pair_ptr[b], pair_ptr[b + 1]):
-            score, c = pair_outside[p], pair_right[p]
-            if score * most * right_most[j, c] < tiny:
-                continue
-            first, last = max(low, right_low[j, c]), min(high, right_high[j, c])
-            total = 0.0
-            for k in range(np.uint32(first), np.uint32(last + 1)):
-                total += scaled[k] * right[j, c, k]
-            pair_inside[p] = total
-            if score * total >= tiny:
-                for k in range(np.uint32(first), np.uint32(last + 1)):
-                    gathered[k] += score * right[j, c, k]
-                    as_right[j, c, k] += score * scaled[k]
-        for k in range(np.uint32(low), np.uint32(high + 1)):
-            as_left[i, b, k] += gathered[k] * factor[k]
-
-
-@kernel
-def keep_inner(
-    inner_ptr: Any,
-    inner_pair: Any,
-    inner_weight: Any,
-    inner_rule: Any,
-    pair_left: Any,
-    pair_right: Any,
-    left: Any,
-    right: Any,
-    factor: Any,
-    pair_inside: Any,
-    a: int,
-    score: float,
-    i: int,
-    j: int,
-    p_edge: float,
-    kept: Any,
-    size: int,
-) -> int:
-    """Keep the rules of symbol a over two nonterminals, at the splits where their posterior is at least p_edge."""
-    for index in range(inner_ptr[a], inner_ptr[a + 1]):
-        value = score * inner_weight[index]
-        if value * pair_inside[inner_pair[index]] < p_edge:
-            continue
-        b, c = pair_left[inner_pair[index]], pair_right[inner_pair[index]]
-        for k in range(i + 1, j):
-            if value * factor[k] * left[i, b, k] * right[j, c, k] >= p_edge:
-                size = keep(kept, size, inner_rule[index], i, k, j)
-    return size
-
-
-@kernel
-def tag_rules_outside(
-    first_ptr: Any,
-    first_lhs: Any,
-    first_right: Any,
-    first_weight: Any,
-    first_rule: Any,
-    last_ptr: Any,
-    last_lhs: Any,
-    last_left: Any,
-    last_weight: Any,
-    last_rule: Any,
-    left_row: Any,
-    right_row: Any,
-    tag_score: Any,
-    left: Any,
-    right: Any,
-    bottom: Any,
-    as_left: Any,
-    as_right: Any,
-    tag_outside: Any,
-    factor: Any,
-    below: Any,
-    i: int,
-    j: int,
-    p_node: float,
-    p_edge: float,
-    kept: Any,
-    size: int,
-) -> int:
-    """Hand outside scores down by the rules with a tag at either end of the span, and keep those of p_edge."""
-    n_symbols = left_row.shape[0]
-    for tag in range(tag_score.shape[1]):
-        if tag_score[i, tag] > 0.0:
-            score = tag_score[i, tag]
-            for index in range(first_ptr[tag], first_ptr[tag + 1]):
-                a, c = first_lhs[index], first_right[index]
-                if below[a] <= 0.0 or (c >= n_symbols and j != i + 2):
-                    continue
-                value = below[a] * first_weight[index] * factor[i + 1]
-                if c < n_symbols:
-                    row = right_row[c]
-                    rest = right[j, row, i + 1]
-                    as_right[j, row, i + 1] += value * score
-                else:
-                    rest = tag_score[i + 1, c - n_symbols]
-                    tag_outside[i + 1, c - n_symbols] += value * score
-                tag_outside[i, tag] += value * rest
-                if value * score * rest >= p_edge and below[a] * bottom[i, j, a] >= p_node:
-                    size = keep(kept, size, first_rule[index], i, i + 1, j)
-        if tag_score[j - 1, tag] > 0.0:
-            score = tag_score[j - 1, tag]
-            for index in range(last_ptr[tag], last_ptr[tag + 1]):
-                a, b = last_lhs[index], left_row[last_left[index]]
-                if below[a] <= 0.0:
-                    continue
-                value = below[a] * last_weight[index] * factor[j - 1]
-                rest = left[i, b, j - 1]
-                as_left[i, b, j - 1] += value * score
-                tag_outside[j - 1, tag] += value * rest
-                if value * score * rest >= p_edge and below[a] * bottom[i, j, a] >= p_node:
-                    size = keep(kept, size, last_rule[index], i, j - 1, j)
-    return size
-
-
-@kernel
-def sort_kept(kept: Any, first: int, size: int) -> None:
-    """Order what a span kept by rule, highest first: rules are numbered by left-hand side."""
-    for index in range(first + 1, size):
-        rule, split = kept[index, 0], kept[index, 2]
-        place = index
-        while place > first and kept[place - 1, 0] < rule:
-            kept[place, 0], kept[place, 2] = kept[place - 1, 0], kept[place - 1, 2]
-            place -= 1
-        kept[place, 0], kept[place, 2] = rule, split

@@ -1,4 +1,4 @@
-"""What the chart kernels are given: a PCFG laid out for them, and the ranges that bound their loops."""
+"""What the chart kernels work on: a PCFG laid out for them, and the cells of a sentence."""
 
 from __future__ import annotations
 
@@ -8,70 +8,112 @@ FREE, NO_PHRASE, ONLY_PHRASE, CLOSED = 0, 1, 2, 3
 """What a span may be: anything; no constituent; a constituent; nothing."""
 
 
-class ChartRules(NamedTuple):
-    """A PCFG laid out for the chart. The N nonterminals are numbered before the tags; weights are probabilities.
+class Symbols(NamedTuple):
+    """The N nonterminals, which are numbered before the T tags.
 
-    Nonterminals that are ever a left child have a *row* for it, numbered in left_row, and those that are ever a right
-    child one in right_row; others have -1. Binary rules over two nonterminals share work by *pair* of children: the
-    pairs with left row b are [pair_ptr[b], pair_ptr[b + 1]), their rows pair_left and pair_right. The rules themselves
-    are listed by left-hand side: those of A are [inner_ptr[A], inner_ptr[A + 1]) in inner_rule, inner_pair and
-    inner_weight; made_* lists them by pair. Binary rules with a tag as left child are listed by that tag (first_*),
-    those over a nonterminal and then a tag by the latter (last_*). Unary rules are sorted, so that unary_ptr groups
-    them by left-hand side; child_* lists them by child, and terminal_* the lexical rules by terminal. left_symbol is
-    the symbol of a left row, pair_symbol that of a pair's right row.
+    Those that are ever a left child have a *row* for it, numbered in left_row, and those that are ever a right child
+    one in right_row; others have -1. allowed: (2, 4, N), 1 where a symbol may cover a kind of span, before and after
+    the unary step, and 0 elsewhere.
     """
 
-    n_nonterminals: int
-    is_part: Any
     left_row: Any
     right_row: Any
-    n_left: int
-    n_right: int
-    pair_ptr: Any
-    pair_left: Any
-    pair_right: Any
-    pair_symbol: Any
+    allowed: Any
+
+
+class Pairs(NamedTuple):
+    """Binary rules over two nonterminals, which share work by pair of children.
+
+    The pairs with left row b are [ptr[b], ptr[b + 1]): left is that row, right_row and right_symbol the other child;
+    left_symbol is the symbol of each row. The rules of a pair are listed by rule_ptr: rule_lhs, rule_weight and rule.
+    lhs_ptr lists them by left-hand side: lhs_pair and lhs_weight.
+    """
+
+    ptr: Any
+    left: Any
+    right_row: Any
+    right_symbol: Any
     left_symbol: Any
-    made_ptr: Any
-    made_lhs: Any
-    made_weight: Any
-    made_rule: Any
-    inner_ptr: Any
-    inner_rule: Any
-    inner_pair: Any
-    inner_weight: Any
-    first_ptr: Any
-    first_rule: Any
-    first_lhs: Any
-    first_right: Any
-    first_weight: Any
-    last_ptr: Any
-    last_rule: Any
-    last_lhs: Any
-    last_left: Any
-    last_weight: Any
-    rule_left: Any
-    rule_right: Any
+    rule_ptr: Any
+    rule_lhs: Any
+    rule_weight: Any
+    rule: Any
+    lhs_ptr: Any
+    lhs_pair: Any
+    lhs_weight: Any
+
+
+class TagRules(NamedTuple):
+    """Binary rules with a tag as left child (side 0), or as right child of a nonterminal (side 1).
+
+    ptr (2, T + 1) lists them by side and tag: left-hand side, other child, weight and number.
+    """
+
+    ptr: Any
+    lhs: Any
+    other: Any
     weight: Any
-    unary_ptr: Any
+    rule: Any
+
+
+class Unaries(NamedTuple):
+    """Unary rules: ptr lists them by left-hand side, child_ptr by child."""
+
+    ptr: Any
+    child: Any
+    weight: Any
+    rule: Any
     child_ptr: Any
     child_lhs: Any
     child_weight: Any
-    root_start: int
-    lexical_start: int
-    terminal_ptr: Any
-    terminal_rule: Any
-    terminal_tag: Any
 
 
-class Extent(NamedTuple):
-    """First and last end of a left row's spans from a start, and first and last start of a right row's spans to an end.
+class Lexical(NamedTuple):
+    """The lexical rules of each word of a sentence, listed by ptr (n + 1,): tag, numbered among the tags, and number.
 
-    right_most is the largest score that the right row has in a span to an end.
+    score: (n, T), their weights, over one power of two for each word.
     """
 
+    ptr: Any
+    tag: Any
+    rule: Any
+    score: Any
+
+
+class Cells(NamedTuple):
+    """Scores of nonterminals by start and end, (n, n + 1, N), times 2 to the power of scale, (n + 1, n + 1).
+
+    bottom: inside scores before the unary step. top: after it. outer: outside scores of top, over Z and times the
+    scale, so that outer × top is the posterior. A span without any derivation has scale DEAD, and its scores are not
+    set. In a span of one word, scale is that of the tags too.
+    """
+
+    bottom: Any
+    top: Any
+    outer: Any
+    scale: Any
+
+
+class Rows(NamedTuple):
+    """The symbols of each span that may be left children in a pair: [begin[i, j], end[i, j]) in row and score."""
+
+    begin: Any
+    end: Any
+    row: Any
+    score: Any
+
+
+class Dense(NamedTuple):
+    """The top scores again, for sums over split points that run along contiguous memory in both children.
+
+    left (n, rows, n + 1) is by start, row and end, right (n + 1, rows, n) by end, row and start; 0 where there is none.
+    *_low and *_high are the first and the last entry that is not 0, right_most is the largest.
+    """
+
+    left: Any
     left_low: Any
     left_high: Any
+    right: Any
     right_low: Any
     right_high: Any
     right_most: Any

@@ -1,27 +1,27 @@
-"""How the symbols of a tree grammar stand between tags, to estimate outside scores from (docs/math.md: ahead)."""
+"""Boundary-tag statistics of a tree grammar, for outside estimates (docs/math.md: ahead)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.chart_ahead import Ahead
+from lveg.kernels.chart_estimate import TagChain
 
 _DOUBLINGS = 7  # a boundary is handed on up to 127 times, at the price of 7
 
 
-def tag_surroundings(grammar: Grammar, weight: Floats) -> Ahead:
+def tag_chain(grammar: Grammar, weight: Floats) -> TagChain:
     """Which tags come before and after each symbol in the trees of the grammar, and which tag follows which.
 
-    Weights that are no probabilities, of a file that was tampered with, may give numbers that are none: they become 0.
+    Weights that are not probabilities, from a file that was tampered with, may give non-finite values: they become 0.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        found = _surroundings(grammar, weight)
-    return Ahead(*(np.nan_to_num(array, posinf=0.0, neginf=0.0) for array in found))
+        found = _tag_chain(grammar, weight)
+    return TagChain(*(np.nan_to_num(array, posinf=0.0, neginf=0.0) for array in found))
 
 
-def _surroundings(grammar: Grammar, weight: Floats) -> Ahead:
-    """The same, as it comes."""
+def _tag_chain(grammar: Grammar, weight: Floats) -> TagChain:
+    """The same, where values may be non-finite."""
     n, size = grammar.n_nonterminals, len(grammar.symbols)
     binary, unary, root = (grammar.kind_slice(kind) for kind in ("binary", "unary", "root"))
     lhs, left, right, count = grammar.rule_lhs, grammar.rule_left, grammar.rule_right, grammar.count
@@ -54,7 +54,7 @@ def _surroundings(grammar: Grammar, weight: Floats) -> Ahead:
     follows = np.block([[last.T @ pairs @ first, last.T @ roots], [roots.T @ first, np.zeros((1, 1))]])
     tokens = np.maximum(follows.sum(axis=1, keepdims=True), 1e-300)
     follows = follows / tokens
-    return Ahead(
+    return TagChain(
         follows=follows,
         precedes=np.ascontiguousarray(follows.T),
         begins=np.ascontiguousarray((used[:n] * before).T / tokens),

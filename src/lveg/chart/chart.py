@@ -1,0 +1,215 @@
+"""The chart of one sentence: filled with inside scores, then pruned to the anchored rules worth keeping."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lveg.chart.layout import ChartRules
+from lveg.grammar.grammar import Floats, Ints
+from lveg.kernels.chart_estimate import Estimate, TagChain, estimate_side
+from lveg.kernels.chart_inside import fill_cells
+from lveg.kernels.chart_likely import fill_likely_cells
+from lveg.kernels.chart_outside import keep_rules
+from lveg.kernels.chart_rules import Cells, Dense, Lexical, Rows
+from lveg.kernels.jit import DEAD
+
+_LEAST = 2.0**-1022  # the smallest normal number: a posterior below it counts as impossible
+_KEPT_FIRST = 512  # anchored rules per word: the first guess at how many are kept
+
+
+class Memory:
+    """Memory that charts are filled in, kept from one sentence to the next.
+
+    To ask the system for it anew costs more than to fill it. Each thread that fills a chart borrows a block for as long
+    as it takes, so there are as many blocks as there were threads at once, of at most `limit` numbers each; a larger
+    one is given back at once. All are freed with this object.
+    """
+
+    def __init__(self, limit: int = 2**25) -> None:
+        self.limit = limit
+        self._free: deque[Floats] = deque()
+
+    @contextmanager
+    def borrow(self, size: int) -> Iterator[Floats]:
+        """A block of at least `size` numbers, which are not set."""
+        try:
+            block = self._free.pop()
+        except IndexError:
+            block = np.empty(0)
+        if block.size < size:
+            block = np.empty(size)
+        try:
+            yield block
+        finally:
+            if block.size <= self.limit:
+                self._free.append(block)
+
+
+class Sentence(NamedTuple):
+    """What a chart needs to know of a sentence.
+
+    spans: (n + 1, n + 1), what each span may be. lexical: the lexical rules of its words. scale: (n,), the power of two
+    of their scores, DEAD for a word without any tag.
+    """
+
+    words: tuple[str, ...]
+    spans: npt.NDArray[np.uint8]
+    lexical: Lexical
+    scale: npt.NDArray[np.int64]
+
+
+class Chart(NamedTuple):
+    """Filled cells, what sums over splits run along, what root rules say, and log Z; -inf where there is no parse."""
+
+    cells: Cells
+    rows: Rows | None
+    dense: Dense | None
+    from_root: Floats
+    root_posterior: Floats
+    log_z: float
+
+
+def read_sentence(
+    rules: ChartRules, words: Sequence[str], terminals: Ints, given_tags: Ints, spans: npt.NDArray[np.uint8]
+) -> Sentence:
+    """The words with what is known of them; given_tags: (n,), each word's tag, numbered among the tags, or -1."""
+    n = len(terminals)
+    first = rules.terminal_ptr[terminals]
+    count = rules.terminal_ptr[terminals + 1] - first
+    scale = rules.terminal_scale[terminals]
+    ptr = np.zeros(n + 1, np.int32)
+    np.cumsum(count, out=ptr[1:])
+    word = np.repeat(np.arange(n), count)
+    index = np.arange(ptr[n]) + np.repeat(first - ptr[:n], count)
+    if (given_tags >= 0).any():
+        is_open = (given_tags[word] < 0) | (given_tags[word] == rules.terminal_tag[index])
+        word, index = word[is_open], index[is_open]
+        ptr = np.searchsorted(word, np.arange(n + 1)).astype(np.int32)
+        scale = np.where(np.diff(ptr) > 0, scale, DEAD)
+    tag = rules.terminal_tag[index]
+    score = np.zeros((n, rules.n_tags))
+    score[word, tag] = rules.terminal_weight[index]
+    return Sentence(tuple(words), spans, Lexical(ptr, tag, rules.terminal_rule[index], score), scale)
+
+
+def exact_size(rules: ChartRules, n: int) -> int:
+    """How many numbers the exact chart of n words takes."""
+    return n * (n + 1) * (3 * rules.n_nonterminals + rules.n_left + rules.n_right)
+
+
+def likely_size(rules: ChartRules, n: int) -> int:
+    """How many numbers the chart of likely cells of n words takes."""
+    return 3 * n * (n + 1) * rules.n_nonterminals + n * (n + 1) // 2 * rules.n_left
+
+
+def exact_chart(rules: ChartRules, sentence: Sentence, block: Floats) -> Chart:
+    """The chart of all cells. Cost: O(n^3 pairs) with small constants, O(n^2 N) memory."""
+    n, n_left, n_right = len(sentence.words), rules.n_left, rules.n_right
+    cells, block = _empty_cells(rules, sentence, block)
+    left = block[: n * n_left * (n + 1)].reshape(n, n_left, n + 1)
+    right = block[left.size : left.size + (n + 1) * n_right * n].reshape(n + 1, n_right, n)
+    left[:], right[:] = 0.0, 0.0
+    dense = Dense(
+        left,
+        np.full((n, n_left), n + 1, np.int32),
+        np.full((n, n_left), -1, np.int32),
+        right,
+        np.full((n + 1, n_right), n + 1, np.int32),
+        np.full((n + 1, n_right), -1, np.int32),
+        np.zeros((n + 1, n_right)),
+    )
+    score = sentence.lexical.score
+    fill_cells(rules.symbols, rules.pairs, rules.tags, rules.unaries, sentence.spans, score, cells, dense)
+    return Chart(cells, None, dense, *_root_scores(rules, sentence, cells))
+
+
+def likely_chart(rules: ChartRules, chain: TagChain, sentence: Sentence, p_cell: float, block: Floats) -> Chart:
+    """The chart without the symbols whose estimated posterior is below p_cell; log Z is that of what is left."""
+    n, n_symbols = len(sentence.words), rules.n_nonterminals
+    cells, block = _empty_cells(rules, sentence, block)
+    begin, end = np.zeros((n, n + 1), np.int32), np.zeros((n, n + 1), np.int32)
+    room = n * (n + 1) // 2 * rules.n_left
+    rows = Rows(begin, end, np.empty(room, np.int32), block[:room])
+    score, scale = sentence.lexical.score, sentence.scale
+    before, after = np.zeros((n + 1, n_symbols)), np.zeros((n + 1, n_symbols))
+    before_scale, after_scale = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    estimate_side(chain.precedes, chain.ends, score, scale, True, after, after_scale)
+    z = estimate_side(chain.follows, chain.begins, score, scale, False, before, before_scale)
+    if z > 0.0:
+        estimate = Estimate(before, before_scale, after, after_scale, z, int(before_scale[n]))
+        fill_likely_cells(
+            rules.symbols, rules.pairs, rules.tags, rules.unaries, sentence.spans, score, estimate, p_cell, cells, rows
+        )
+    else:
+        cells.scale[0, n] = DEAD
+    return Chart(cells, rows, None, *_root_scores(rules, sentence, cells))
+
+
+def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: float, p_edge: float) -> Ints:
+    """Anchored rules with posterior at least p_edge at nodes with at least p_node, int32 (4, m).
+
+    They come sorted by width, start, level (rules of the unary step last) and left-hand side.
+    """
+    if chart.log_z == -math.inf:
+        return np.empty((4, 0), np.int32)
+    # At threshold 0 what is impossible, such as a tag other than the one given, must not pass.
+    p_node, p_edge = max(p_node, _LEAST), max(p_edge, _LEAST)
+    n = len(sentence.words)
+    bits, rule_bits = n.bit_length(), rules.n_rules.bit_length()
+    size = _KEPT_FIRST * n
+    keys = np.empty(0, np.int64)
+    while len(keys) < size:  # a second time in the rare case that the guess was too low
+        keys = np.empty(size, np.int64)
+        size = keep_rules(
+            rules.pairs, rules.tags, rules.unaries, sentence.lexical, chart.cells, chart.rows, chart.dense,
+            chart.from_root, p_node, p_edge, 1 << bits, 1 << rule_bits, keys,
+        )  # fmt: skip
+    keys = np.sort(keys[:size])
+    roots = np.flatnonzero(chart.root_posterior >= p_edge)
+    items = np.empty((4, size + len(roots)), np.int32)
+    rule, start, split, end = items[:, :size]
+    split[:] = n - (keys & (1 << bits) - 1)
+    keys >>= bits
+    rule[:] = keys & (1 << rule_bits) - 1
+    keys >>= rule_bits + 1
+    start[:] = keys & (1 << bits) - 1
+    end[:] = start + (keys >> bits)
+    items[0, size:], items[1, size:], items[2:, size:] = rules.root_start + roots, 0, n
+    return items
+
+
+def _empty_cells(rules: ChartRules, sentence: Sentence, block: Floats) -> tuple[Cells, Floats]:
+    """Cells that are not filled yet, and what is left of the block."""
+    n = len(sentence.words)
+    shape = (3, n, n + 1, rules.n_nonterminals)
+    scale = np.full((n + 1, n + 1), DEAD, np.int64)
+    scale[np.arange(n), np.arange(n) + 1] = sentence.scale
+    bottom, top, outer = block[: math.prod(shape)].reshape(shape)
+    return Cells(bottom, top, outer, scale), block[math.prod(shape) :]
+
+
+def _root_scores(rules: ChartRules, sentence: Sentence, cells: Cells) -> tuple[Floats, Floats, float]:
+    """(outside scores of symbols over all words, posteriors of root rules, log Z)."""
+    n = len(sentence.words)
+    score = np.zeros(rules.n_nonterminals + rules.n_tags)
+    if cells.scale[0, n] != DEAD:
+        score[: rules.n_nonterminals] = cells.top[0, n]
+        if n == 1:
+            score[rules.n_nonterminals :] = sentence.lexical.score[0]
+    from_root = np.zeros(len(score))
+    from_root[rules.root_child] = rules.root_weight
+    # Weights far from probabilities may leave the range of numbers; the pruned forest is then found to be empty.
+    with np.errstate(invalid="ignore", over="ignore"):
+        z = float(from_root @ score)
+        if not z > 0.0:
+            return from_root, from_root, -math.inf
+        from_root /= z
+        log_z = math.log(z) + int(cells.scale[0, n]) * math.log(2.0)
+        return from_root, (from_root * score)[rules.root_child], log_z

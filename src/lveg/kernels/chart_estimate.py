@@ -1,0 +1,77 @@
+"""Outside scores estimated from the words on either side of a span, before the chart is filled."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lveg.kernels.jit import exponent_of, kernel, power_of_two
+
+
+class TagChain(NamedTuple):
+    """A Markov chain of the T tags, and where symbols stand in it; tag T is the end of the sentence, on both sides.
+
+    follows[t, u]: P(tag u comes next | tag t); precedes is its transpose. begins[t, A]: how many symbols A, on average,
+    begin after tag t. ends[u, A]: P(tag u comes next | A ends).
+    """
+
+    follows: Any
+    precedes: Any
+    begins: Any
+    ends: Any
+
+
+class Estimate(NamedTuple):
+    """Outside scores of symbols by the chain, (n + 1, N) for each side, and P(words) z; each row over a power of two.
+
+    before[i, A]: P(the words before i, A begins at i). after[j, A]: P(the words from j on | A ends at j).
+    """
+
+    before: Any
+    before_scale: Any
+    after: Any
+    after_scale: Any
+    z: float
+    scale: int
+
+
+@kernel
+def estimate_side(
+    follows: Any, table: Any, tag_score: Any, word_scale: Any, is_backward: bool, found: Any, found_scale: Any
+) -> float:
+    """P(all words) by the chain, over the power of two of the last row; fills one side of an `Estimate`.
+
+    Forward it takes `follows` and `begins` and fills before; backward `precedes` and `ends`, for after.
+    """
+    n, n_tags = tag_score.shape
+    now, then = np.zeros(n_tags + 1), np.zeros(n_tags + 1)
+    now[n_tags] = 1.0
+    for step in range(n + 1):
+        place = n - step if is_backward else step
+        for t in range(n_tags + 1):
+            if now[t] > 0.0:
+                for a in range(table.shape[1]):
+                    found[place, a] += now[t] * table[t, a]
+        if step == n:
+            break
+        word, place_after = (place - 1, place - 1) if is_backward else (place, place + 1)
+        most = 0.0
+        for u in range(n_tags):
+            then[u] = 0.0
+            if tag_score[word, u] > 0.0:
+                for t in range(n_tags + 1):
+                    then[u] += now[t] * follows[t, u]
+                then[u] *= tag_score[word, u]
+                most = max(most, then[u])
+        if most <= 0.0:
+            return 0.0
+        exponent = exponent_of(most)
+        found_scale[place_after] = found_scale[place] + exponent + word_scale[word]
+        for u in range(n_tags):
+            now[u] = then[u] * power_of_two(-exponent)
+        now[n_tags] = 0.0
+    total = 0.0
+    for t in range(n_tags + 1):
+        total += now[t] * follows[t, n_tags]
+    return total
