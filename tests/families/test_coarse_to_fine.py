@@ -9,7 +9,7 @@ import pytest
 from test_lvg import annotated, random_model, small_forests
 
 from lveg.errors import GrammarError
-from lveg.families.forest import pack
+from lveg.families.forest import parts_of
 from lveg.families.lvg.family import Lvg, from_counts, shape_of
 from lveg.families.split_merge.family import SplitMerge
 from lveg.forest.forest import Forest
@@ -67,7 +67,7 @@ def test_each_level_leaves_what_its_posteriors_say() -> None:
         model = replace(split_model(grammar, number), least=0.2)
         expected = pruned_sum(model, grammar, forest)
         edge, node = np.zeros(forest.n_edges), np.zeros(forest.n_nodes)
-        found = coarse_to_fine(pack(forest), split_factors(None), model.levels, model.least, edge, node)
+        found = coarse_to_fine(parts_of(forest), split_factors(None), model.levels, model.least, edge, node)
         assert found == (pytest.approx(np.log(expected), abs=1e-10) if expected > 0 else -np.inf)
         pruned += found < model.finest.log_z(forest) - 1e-9
     assert pruned > 2

@@ -12,7 +12,7 @@ import numpy as np
 from lveg.families.family import Family, Stored
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.lvg import pack_forest
+from lveg.kernels.lvg import Packed, pack_forest
 
 P_MIN = 3e-5
 """Default posterior threshold for nodes and edges of the forests that are parsed (docs/decisions/0006)."""
@@ -137,10 +137,12 @@ class ForestFamily(Family, Judge):
 
 def pack(forest: Forest) -> Ints:
     """The parts of a forest that inference reads, in one array with its length first."""
-    packed: Ints = pack_forest(
-        forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right
-    )
-    return packed
+    return pack_forest(parts_of(forest))
+
+
+def parts_of(forest: Forest) -> Packed:
+    """The parts of a forest that inference reads."""
+    return Packed(forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right)
 
 
 def count_packed(packed: Ints) -> int:

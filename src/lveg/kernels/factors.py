@@ -24,6 +24,20 @@ class Factors(NamedTuple):
     exponent: Any
 
 
+def split_batch(packed: Any, log_factor: Any) -> list[tuple[Any, Any]]:
+    """Each of the packed forests, one after the other in an array, with the log factors of its edges or None.
+
+    A packed forest has its length first and the number of its edges third.
+    """
+    parts: list[tuple[Any, Any]] = []
+    begin, edge = 0, 0
+    while begin < len(packed):
+        end, last = begin + int(packed[begin]), edge + int(packed[begin + 2])
+        parts.append((packed[begin:end], None if log_factor is None else log_factor[edge:last]))
+        begin, edge = end, last
+    return parts
+
+
 def split_factors(log_factor: npt.NDArray[np.float64] | None) -> Factors:
     """The factors with these logs, which are finite; no factors for None."""
     if log_factor is None:

@@ -3,10 +3,9 @@
 Every rule has components; a component has a weight and, for each slot of its rule (left-hand side, left child,
 right child), a Gaussian with diagonal covariance. A node's inside score is a mixture of the left-hand-side
 Gaussians of the rules used there, so it is one coefficient for each component of an entry  [math: gm-inside]. What
-entries and queries are, and how overlaps come in blocks that all nodes share, is in gm_plan. Work on a block is one
-loop over all its overlaps, long enough for vector instructions; coefficients are *spread* for it: repeated so that
-they stand beside the overlaps that they multiply. Four components a rule is the usual number, and has loops of its
-own, written out so that sums stay in registers: a block costs a third of the general way.
+entries and queries are, and how overlaps come in blocks that all nodes share, is in gm_plan. Four components per rule
+is the usual number, and has loops of its own, written out so that sums stay in registers: a block costs a third of the
+general way.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lveg.kernels.factors import Factors
-from lveg.kernels.gm_overlaps import Components, add_block_gradients, fill_overlaps
-from lveg.kernels.gm_plan import COPY, View, edge_origins, number_blocks, planned_factors, view_plan
+from lveg.kernels.gm_overlaps import Components
+from lveg.kernels.gm_plan import COPY, Plan, view_plan
 from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
 
 _LOWEST = -1000
@@ -29,12 +28,12 @@ _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(
 
 
 class Scores(NamedTuple):
-    """Where things are in one plan, and their values.
+    """Where things are in a plan, and their values.
 
     entry_place, query_place: where the components of each entry or query begin. alpha, entry_scale: coefficients,
     times two to the scale. answer, query_scale: what queries were answered. beta, omega: the outside values of alpha
-    and answer, such that beta × alpha and omega × answer are posteriors. edge_factor: what the answers below a planned
-    edge are multiplied with, beside the weights, to be a part of its entry's coefficients.
+    and answer, such that beta × alpha and omega × answer are posteriors, times a sign. edge_factor: what the answers
+    below a planned edge are multiplied with, beside the weights, to be a part of its entry's coefficients.
     """
 
     entry_place: Any
@@ -69,64 +68,11 @@ class Table(NamedTuple):
 
 
 @kernel
-def places(ptr: Any, rule_of: Any, per_rule: int) -> Any:
-    """Where the components of each entry (one a rule) or query (two slots a rule) begin, and their number."""
-    place = np.empty(rule_of.shape[0] + 1, np.int32)
-    place[0] = 0
-    for index in range(rule_of.shape[0]):
-        rule = rule_of[index] // per_rule
-        place[index + 1] = place[index] + ptr[rule + 1] - ptr[rule]
-    return place
-
-
-@kernel
-def scores_for(plan: View, ptr: Any) -> Scores:
-    """Room for the scores of a plan."""
-    entry_place, query_place = places(ptr, plan.entry_rule, 1), places(ptr, plan.query_slot, 2)
-    n_entries, n_queries = plan.entry_rule.shape[0], plan.query_slot.shape[0]
-    n_alpha, n_answer = entry_place[n_entries], query_place[n_queries]
-    return Scores(
-        entry_place, query_place, np.empty(n_alpha), np.empty(n_entries, np.int64),
-        np.empty(n_answer), np.empty(n_queries, np.int64), np.empty(n_alpha), np.empty(n_answer),
-        np.empty(plan.edge_left.shape[0]),
-    )  # fmt: skip
-
-
-@kernel
-def widest_rule(ptr: Any) -> int:
-    """The largest number of components of a rule."""
-    widest = 1
-    for rule in range(ptr.shape[0] - 1):
-        widest = max(widest, ptr[rule + 1] - ptr[rule])
-    return widest
-
-
-@kernel
-def spread_each(source: Any, begin: int, end: int, times: int, into: Any) -> None:
-    """source[begin:end], each number `times` times."""
-    at = 0
-    for place in range(begin, end):
-        for _ in range(times):
-            into[at] = source[place]
-            at += 1
-
-
-@kernel
-def spread_all(source: Any, begin: int, end: int, times: int, into: Any) -> None:
-    """source[begin:end], the whole of it `times` times."""
-    at = 0
-    for _ in range(times):
-        for place in range(begin, end):
-            into[at] = source[place]
-            at += 1
-
-
-@kernel
 def cut_smallest(values: Any, begin: int, end: int, cut: Cut) -> None:
-    """Zero the smallest of the positive values[begin:end] beyond what the cut allows."""
+    """Zero the smallest of values[begin:end] in size, beyond what the cut allows."""
     count = 0
     for place in range(begin, end):
-        count += values[place] > 0.0
+        count += values[place] != 0.0
     cut.tally[0] += count
     allowed = count
     if count > cut.least:
@@ -134,15 +80,22 @@ def cut_smallest(values: Any, begin: int, end: int, cut: Cut) -> None:
     if count <= allowed:
         return
     cut.tally[1] += count - allowed
-    ordered = np.sort(values[begin:end])
-    border = ordered[ordered.shape[0] - allowed]
+    largest = np.zeros(allowed)  # in size so far, in falling order
+    for place in range(begin, end):
+        size, at = abs(values[place]), allowed - 1
+        if size > largest[at]:
+            while at > 0 and largest[at - 1] < size:
+                largest[at] = largest[at - 1]
+                at -= 1
+            largest[at] = size
+    border = largest[allowed - 1]
     above = 0
     for place in range(begin, end):
-        above += values[place] > border
+        above += abs(values[place]) > border
     for place in range(begin, end):
-        if values[place] == border and above < allowed:
+        if abs(values[place]) == border and above < allowed:
             above += 1
-        elif values[place] <= border:
+        elif abs(values[place]) <= border:
             values[place] = 0.0
 
 
@@ -180,7 +133,7 @@ def ask_four(overlap: Any, use: Any, at: int, alpha: Any, first: int, n_entries:
 @kernel
 def tell_four(
     overlap: Any, use: Any, at: int, alpha: Any, beta: Any, first: int, n_entries: int, omega: Any, of: int,
-    posterior: Any, sign: float,
+    posterior: Any,
 ) -> None:  # fmt: skip
     """Add what a query of four components has above it to the outside of a node's coefficients, and to posteriors."""
     w0, w1, w2, w3 = omega[of], omega[of + 1], omega[of + 2], omega[of + 3]
@@ -193,7 +146,7 @@ def tell_four(
             p0, p1, p2, p3 = w0 * overlap[t], w1 * overlap[t + _ONE], w2 * overlap[t + _TWO], w3 * overlap[t + _THREE]
             beta[a] += p0 + p1 + p2 + p3
             if with_posterior:
-                x = sign * alpha[a]
+                x = alpha[a]
                 posterior[t] += x * p0
                 posterior[t + _ONE] += x * p1
                 posterior[t + _TWO] += x * p2
@@ -204,27 +157,33 @@ def tell_four(
 
 @kernel
 def inside(
-    plan: View, factors: Factors, parameters: Components, table: Table, first_use: int, widest: int, cut: Cut,
-    scores: Scores,
-) -> float:  # fmt: skip
-    """log Z; fills coefficients of entries, answers of queries, and their scales  [math: gm-inside].
+    plan: Plan, factors: Factors, parameters: Components, table: Table, first_use: Any, cut: Cut
+) -> tuple[float, Scores]:
+    """(log Z, scores with all but the outside values filled)  [math: gm-inside].
 
-    factors: of the planned edges.
+    first_use: where the uses of the plan begin in the table.
     """
-    _, node_entry, node_query, entry_rule, entry_edge, _, edge_left, edge_right = plan
-    entry_place, query_place, alpha, entry_scale, answer, query_scale, _, _, edge_factor = scores
-    overlap, use, _ = table
+    _, node_entry, node_query, entry_rule, entry_edge, query_slot, edge_left, edge_right = plan
     ptr, weight = parameters.ptr, parameters.weight
+    n_entries, n_queries = entry_rule.shape[0], query_slot.shape[0]
+    entry_place, query_place = np.zeros(n_entries + 1, np.int32), np.zeros(n_queries + 1, np.int32)
+    for entry in range(n_entries):
+        rule = entry_rule[entry]
+        entry_place[entry + 1] = entry_place[entry] + ptr[rule + 1] - ptr[rule]
+    for query in range(n_queries):
+        rule = query_slot[query] // 2
+        query_place[query + 1] = query_place[query] + ptr[rule + 1] - ptr[rule]
+    n_alpha, n_answer = entry_place[n_entries], query_place[n_queries]
+    alpha, answer, edge_factor = np.empty(n_alpha), np.empty(n_answer), np.empty(edge_left.shape[0])
+    entry_scale, query_scale = np.empty(n_entries, np.int64), np.empty(n_queries, np.int64)
+    overlap, use, _ = table
     mantissa, exponents = factors
     with_factors = mantissa.shape[0] > 0
-    most_entries, most_edges = 1, 1
+    most_edges = 1
     for node in range(node_entry.shape[0] - 1):
-        begin, end = node_entry[node], node_entry[node + 1]
-        most_entries = max(most_entries, end - begin)
-        most_edges = max(most_edges, entry_edge[end] - entry_edge[begin])
+        most_edges = max(most_edges, entry_edge[node_entry[node + 1]] - entry_edge[node_entry[node]])
     shifts = np.empty(most_edges, np.int64)
-    spread, total = np.empty(most_entries * widest * widest), np.empty(widest * widest)
-    at = first_use
+    at, real = first_use, -1
     scale = DEAD
     for node in range(node_entry.shape[0] - 1):
         begin, end = node_entry[node], node_entry[node + 1]
@@ -242,7 +201,10 @@ def inside(
                 if right >= 0:
                     shift += query_scale[right]
             if with_factors:
-                shift += exponents[edge]
+                if right != COPY or edge == first_edge:  # the copies of a node stand for its first edge
+                    real += 1
+                edge_factor[edge] = mantissa[real]
+                shift += exponents[real]
             shifts[edge - first_edge] = shift
             largest = max(largest, shift)
         for place in range(first, last):
@@ -259,7 +221,7 @@ def inside(
                         continue
                     factor = _POWERS[shift - _LOWEST]
                     if with_factors:
-                        factor *= mantissa[edge]
+                        factor *= edge_factor[edge]
                     edge_factor[edge] = factor
                     left, right = edge_left[edge], edge_right[edge]
                     if right == COPY:
@@ -299,49 +261,45 @@ def inside(
                 cut_smallest(alpha, first, last, cut)
         for entry in range(begin, end):
             entry_scale[entry] = scale
-        width = 0
         all_four = last - first == 4 * (end - begin)
         for query in range(node_query[node], node_query[node + 1]):
             query_scale[query] = scale
-            to = query_place[query]
-            if all_four and query_place[query + 1] - to == 4:
+            to, width = query_place[query], query_place[query + 1] - query_place[query]
+            if all_four and width == 4:
                 ask_four(overlap, use, at, alpha, first, end - begin, answer, to)
                 at += end - begin
                 continue
-            if query_place[query + 1] - to != width:
-                width = query_place[query + 1] - to
-                spread_each(alpha, first, last, width, spread)
-            for index in range(width * widest):
-                total[index] = 0.0
-            x = np.uint64(0)
+            for k in range(width):
+                answer[to + k] = 0.0
+            a, q, n = np.uint64(first), np.uint64(to), np.uint64(width)
             for entry in range(begin, end):
                 t = np.uint64(use[at])
                 at += 1
-                size = np.uint64(width * (entry_place[entry + 1] - entry_place[entry]))
-                for j in range(size):
-                    total[j] += spread[x + j] * overlap[t + j]
-                x += size
-            for k in range(width):
-                value = 0.0
-                for row in range(widest):
-                    value += total[row * width + k]
-                answer[to + k] = value
-    if node_entry.shape[0] == 1 or scale == DEAD:
-        return -math.inf
-    z = 0.0
-    for place in range(first, last):
-        z += alpha[place]
-    log_z: float = math.log(z) + scale * math.log(2.0)
-    return log_z
+                for _ in range(entry_place[entry + 1] - entry_place[entry]):
+                    for k in range(n):
+                        answer[q + k] += alpha[a] * overlap[t + k]
+                    a += _ONE
+                    t += n
+    log_z = -math.inf
+    if scale > DEAD:
+        z = 0.0
+        for place in range(first, last):
+            z += alpha[place]
+        log_z = math.log(z) + scale * math.log(2.0)
+    return log_z, Scores(
+        entry_place, query_place, alpha, entry_scale, answer, query_scale, np.empty(n_alpha), np.empty(n_answer),
+        edge_factor,
+    )  # fmt: skip
 
 
 @kernel
 def outside(
-    plan: View, parameters: Components, table: Table, last_use: int, widest: int, sign: float, cut: Cut, scores: Scores
+    plan: Plan, parameters: Components, table: Table, last_use: Any, sign: float, cut: Cut, scores: Scores
 ) -> None:
-    """Fill the outside values; where there is room in the table, add sign × the posteriors of uses  [math: gm-outside].
+    """Fill the outside values; where there is room in the table, add the posteriors of uses  [math: gm-outside].
 
-    Outside values are kept times their node's scale over Z.
+    Outside values are kept times their node's scale over Z, and times the sign. last_use: where the uses of the plan
+    end in the table.
     """
     _, node_entry, node_query, entry_rule, entry_edge, _, edge_left, edge_right = plan
     entry_place, query_place, alpha, entry_scale, answer, _, beta, omega, edge_factor = scores
@@ -355,12 +313,8 @@ def outside(
     for place in range(entry_place[node_entry[root]], entry_place[node_entry[root + 1]]):
         z += alpha[place]
     for place in range(entry_place[node_entry[root]], entry_place[node_entry[root + 1]]):
-        beta[place] = 1.0 / z
-    most_entries = 1
-    for node in range(root + 1):
-        most_entries = max(most_entries, node_entry[node + 1] - node_entry[node])
-    spread, total = np.empty(most_entries * widest * widest), np.empty(most_entries * widest * widest)
-    above, product, heft = np.empty(widest * widest), np.empty(widest * widest), np.empty(widest)
+        beta[place] = sign / z
+    weighted = np.empty(beta.shape[0])  # beta times the weights
     at = last_use
     for node in range(root, -1, -1):
         begin, end = node_entry[node], node_entry[node + 1]
@@ -370,36 +324,26 @@ def outside(
             continue
         if cut.most > 0:
             cut_smallest(omega, query_place[node_query[node]], query_place[node_query[node + 1]], cut)
-        width = 0
         all_four = last - first == 4 * (end - begin)
         for query in range(node_query[node + 1] - 1, node_query[node] - 1, -1):
             at -= end - begin
-            of = query_place[query]
-            if all_four and query_place[query + 1] - of == 4:
-                tell_four(overlap, use, at, alpha, beta, first, end - begin, omega, of, posterior, sign)
+            of, width = query_place[query], query_place[query + 1] - query_place[query]
+            if all_four and width == 4:
+                tell_four(overlap, use, at, alpha, beta, first, end - begin, omega, of, posterior)
                 continue
-            if query_place[query + 1] - of != width:
-                if width > 0:
-                    add_sums(total, width, beta, first, last)
-                width = query_place[query + 1] - of
-                spread_each(alpha, first, last, width, spread)
-                for index in range((last - first) * width):
-                    total[index] = 0.0
-            spread_all(omega, of, of + width, widest, above)
-            x = np.uint64(0)
+            a, o, n = np.uint64(first), np.uint64(of), np.uint64(width)
             for entry in range(begin, end):
                 t = np.uint64(use[at + entry - begin])
-                size = np.uint64(width * (entry_place[entry + 1] - entry_place[entry]))
-                for j in range(size):
-                    product[j] = above[j] * overlap[t + j]
-                for j in range(size):
-                    total[x + j] += product[j]
-                if with_posterior:
-                    for j in range(size):
-                        posterior[t + j] += sign * product[j] * spread[x + j]
-                x += size
-        if width > 0:
-            add_sums(total, width, beta, first, last)
+                for _ in range(entry_place[entry + 1] - entry_place[entry]):
+                    total = 0.0
+                    for k in range(n):
+                        total += omega[o + k] * overlap[t + k]
+                    beta[a] += total
+                    if with_posterior:
+                        for k in range(n):
+                            posterior[t + k] += alpha[a] * omega[o + k] * overlap[t + k]
+                    a += _ONE
+                    t += n
         if cut.most > 0:  # what was cut from the inside score has no part in any derivation
             for place in range(first, last):
                 if alpha[place] == 0.0:
@@ -407,7 +351,7 @@ def outside(
         for entry in range(begin, end):
             place, count = entry_place[entry], entry_place[entry + 1] - entry_place[entry]
             for k in range(count):
-                heft[k] = beta[place + k] * weight[ptr[entry_rule[entry]] + k]
+                weighted[place + k] = beta[place + k] * weight[ptr[entry_rule[entry]] + k]
             for edge in range(entry_edge[entry], entry_edge[entry + 1]):
                 left, right, factor = edge_left[edge], edge_right[edge], edge_factor[edge]
                 if factor == 0.0:
@@ -419,115 +363,91 @@ def outside(
                 elif right >= 0:
                     a, b = query_place[left], query_place[right]
                     if count == 4:
-                        add_four(omega, a, factor, heft, 0, answer, b)
-                        add_four(omega, b, factor, heft, 0, answer, a)
+                        add_four(omega, a, factor, weighted, place, answer, b)
+                        add_four(omega, b, factor, weighted, place, answer, a)
                     else:
                         for k in range(count):
-                            value = factor * heft[k]
+                            value = factor * weighted[place + k]
                             omega[a + k] += value * answer[b + k]
                             omega[b + k] += value * answer[a + k]
                 elif left >= 0:
                     a = query_place[left]
                     for k in range(count):
-                        omega[a + k] += factor * heft[k]
+                        omega[a + k] += factor * weighted[place + k]
 
 
 @kernel
-def add_sums(total: Any, width: int, beta: Any, first: int, last: int) -> None:
-    """Add to each coefficient's outside the sum of its row."""
-    at = 0
-    for place in range(first, last):
-        value = 0.0
-        for k in range(width):
-            value += total[at + k]
-        beta[place] += value
-        at += width
-
-
-@kernel
-def fill_edge_posteriors(plan: View, parameters: Components, sign: float, scores: Scores, edge_post: Any) -> None:
-    """Sign × the posterior of every edge of the forest."""
-    _, _, _, entry_rule, entry_edge, _, edge_left, edge_right = plan
+def fill_posteriors(plan: Plan, parameters: Components, scores: Scores, edge_post: Any, node_post: Any) -> None:
+    """Fill the posteriors of nodes and of the forest's edges, times the sign."""
+    _, node_entry, _, entry_rule, entry_edge, _, edge_left, edge_right = plan
     entry_place, query_place, alpha, entry_scale, answer, _, beta, _, edge_factor = scores
     ptr, weight = parameters.ptr, parameters.weight
-    origin = edge_origins(plan)
-    edge_post[:] = 0.0
-    for entry in range(entry_rule.shape[0]):
-        place, of = entry_place[entry], ptr[entry_rule[entry]]
-        if entry_scale[entry] == DEAD:
-            continue
-        for edge in range(entry_edge[entry], entry_edge[entry + 1]):
-            left, right = edge_left[edge], edge_right[edge]
-            total = 0.0
-            for k in range(entry_place[entry + 1] - place):
-                value = beta[place + k]
-                if right == COPY:
-                    value *= alpha[entry_place[left] + k]
-                else:
-                    value *= weight[of + k]
-                    if left >= 0:
-                        value *= answer[query_place[left] + k]
-                    if right >= 0:
-                        value *= answer[query_place[right] + k]
-                total += value
-            edge_post[origin[edge]] += sign * total * edge_factor[edge]
+    to = -1
+    for node in range(node_post.shape[0]):
+        node_post[node] = 0.0
+        for place in range(entry_place[node_entry[node]], entry_place[node_entry[node + 1]]):
+            node_post[node] += alpha[place] * beta[place]
+        first = entry_edge[node_entry[node]]
+        for entry in range(node_entry[node], node_entry[node + 1]):
+            place, of = entry_place[entry], ptr[entry_rule[entry]]
+            for edge in range(entry_edge[entry], entry_edge[entry + 1]):
+                left, right = edge_left[edge], edge_right[edge]
+                if right != COPY or edge == first:  # the copies of a node stand for its first edge
+                    to += 1
+                    edge_post[to] = 0.0
+                if entry_scale[entry] == DEAD:
+                    continue
+                total = 0.0
+                for k in range(entry_place[entry + 1] - place):
+                    value = beta[place + k]
+                    if right == COPY:
+                        value *= alpha[entry_place[left] + k]
+                    else:
+                        value *= weight[of + k]
+                        if left >= 0:
+                            value *= answer[query_place[left] + k]
+                        if right >= 0:
+                            value *= answer[query_place[right] + k]
+                    total += value
+                edge_post[to] += total * edge_factor[edge]
 
 
 @kernel
-def run(
-    packed: Any, sign: Any, factors: Factors, parameters: Components, log_z: Any, edge_post: Any, node_post: Any,
-    grad_weight: Any, grad_mean: Any, grad_std: Any, cut: Cut,
+def add_gradients(
+    packed: Any, sign: Any, factors: Factors, parameters: Components, table: Table, cut: Cut, log_z: Any,
+    grad_weight: Any, edge_post: Any,
 ) -> None:  # fmt: skip
-    """Inference over plans one after the other: log Z of each, and where there is room for them the rest.
+    """Fill the log Z of plans one after the other; add sign × its gradient in log weights  [math: gm-gradient].
 
-    sign: one per plan, or empty for 1. factors, edge_post: of the edges of the forests; edge_post gets sign × their
-    posteriors. node_post: posteriors of the nodes of a single plan. grad_weight, grad_mean, grad_std: sign × the
-    gradient of log Z in log weights, means and log standard deviations is added.
+    sign: one per plan. The posteriors of uses, from which `add_block_gradients` has the rest, are added to the table.
+    edge_post: where there is room, sign × the posteriors of the edges of all forests.
     """
-    with_gradient, with_edges = grad_weight.shape[0] > 0, edge_post.shape[0] > 0
-    ptr = parameters.ptr
-    widest = widest_rule(ptr)
-    use, slots, rules, begins = number_blocks(packed, ptr)
-    overlap = np.empty(begins[begins.shape[0] - 1])
-    fill_overlaps(parameters, slots, rules, begins, overlap)
-    table = Table(overlap, use, np.zeros(overlap.shape[0] if with_gradient else 0))
-    at, begin, number, first_edge = 0, 0, 0, 0
-    while begin < packed.shape[0]:
+    ptr, at, begin, first_edge = parameters.ptr, np.int64(0), np.int64(0), 0
+    for number in range(sign.shape[0]):
         plan = view_plan(packed, begin)
-        last_edge = first_edge + packed[begin + 5]
-        node_entry, node_query, entry_rule, entry_edge = (
-            plan.node_entry,
-            plan.node_query,
+        last_edge = first_edge + packed[begin + 2]
+        own = Factors(factors.mantissa[first_edge:last_edge], factors.exponent[first_edge:last_edge])
+        log_z[number], scores = inside(plan, own, parameters, table, at, cut)
+        entry_rule, entry_edge, node_entry, node_query = (
             plan.entry_rule,
             plan.entry_edge,
+            plan.node_entry,
+            plan.node_query,
         )
-        own = planned_factors(
-            plan, Factors(factors.mantissa[first_edge:last_edge], factors.exponent[first_edge:last_edge])
-        )
-        scores = scores_for(plan, ptr)
-        entry_place, alpha, beta = scores.entry_place, scores.alpha, scores.beta
-        log_z[number] = inside(plan, own, parameters, table, at, widest, cut, scores)
         for node in range(node_entry.shape[0] - 1):
             at += (node_entry[node + 1] - node_entry[node]) * (node_query[node + 1] - node_query[node])
-        if log_z[number] == -math.inf:
+        if log_z[number] > -math.inf:
+            outside(plan, parameters, table, at, sign[number], cut, scores)
+            entry_place, alpha, beta = scores.entry_place, scores.alpha, scores.beta
+            for entry in range(entry_rule.shape[0]):
+                if plan.edge_right[entry_edge[entry]] != COPY:
+                    place, to = entry_place[entry], ptr[entry_rule[entry]]
+                    for k in range(entry_place[entry + 1] - place):
+                        grad_weight[to + k] += alpha[place + k] * beta[place + k]
+            if edge_post.shape[0] > 0:
+                node_post = np.empty(node_entry.shape[0] - 1)
+                fill_posteriors(plan, parameters, scores, edge_post[first_edge:last_edge], node_post)
+        else:
             edge_post[first_edge:last_edge] = 0.0
-        elif with_gradient or with_edges:
-            some_sign = sign[number] if sign.shape[0] > 0 else 1.0
-            outside(plan, parameters, table, at, widest, some_sign, cut, scores)
-            for node in range(node_post.shape[0]):
-                node_post[node] = 0.0
-                for place in range(entry_place[node_entry[node]], entry_place[node_entry[node + 1]]):
-                    node_post[node] += alpha[place] * beta[place]
-            if with_edges:
-                fill_edge_posteriors(plan, parameters, some_sign, scores, edge_post[first_edge:last_edge])
-            if with_gradient:
-                for entry in range(entry_rule.shape[0]):
-                    if plan.edge_right[entry_edge[entry]] != COPY:
-                        place, to = entry_place[entry], ptr[entry_rule[entry]]
-                        for k in range(entry_place[entry + 1] - place):
-                            grad_weight[to + k] += some_sign * alpha[place + k] * beta[place + k]
         begin += packed[begin]
-        number += 1
         first_edge = last_edge
-    if with_gradient:
-        add_block_gradients(parameters, slots, rules, begins, table.posterior, grad_mean, grad_std)

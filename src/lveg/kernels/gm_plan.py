@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from lveg.kernels.factors import Factors
 from lveg.kernels.jit import kernel
+
+Ints = npt.NDArray[np.int32]
 
 COPY = -2
 """Right child of an edge that copies the coefficients of the entry in its left."""
@@ -21,7 +23,7 @@ COPY = -2
 _HEADER = 6
 
 
-class View(NamedTuple):
+class Plan(NamedTuple):
     """The parts of a plan.
 
     Node v has entries [node_entry[v], node_entry[v + 1]) and queries [node_query[v], node_query[v + 1]); entry i is of
@@ -40,9 +42,62 @@ class View(NamedTuple):
     edge_right: Any
 
 
+def pack_plan(node_symbol: Ints, edge_ptr: Ints, edge_rule: Ints, edge_left: Ints, edge_right: Ints) -> Ints:
+    """The plan of a forest: int32, with a header and then its parts; no parameter is in it.
+
+    The header is the length, and the numbers of nodes, edges, planned edges, entries and queries.
+    """
+    parts = Plan(node_symbol, *make_plan(edge_ptr, edge_rule, edge_left, edge_right))
+    sizes = (len(node_symbol), len(edge_rule), len(parts.edge_left), len(parts.entry_rule), len(parts.query_slot))
+    length = _HEADER + sum(len(part) for part in parts)
+    return np.concatenate([np.array([length, *sizes], np.int32), *parts])
+
+
+def unpack_plan(packed: Ints) -> Plan:
+    """The parts of a single plan."""
+    _, nodes, _, planned, entries, queries = packed[:_HEADER].tolist()
+    parts, at = [], _HEADER
+    for size in (nodes, nodes + 1, nodes + 1, entries, entries + 1, queries, planned, planned):
+        parts.append(packed[at : at + size])
+        at += size
+    return Plan(*parts)
+
+
 @kernel
-def make_plan(node_symbol: Any, edge_ptr: Any, edge_rule: Any, edge_left: Any, edge_right: Any) -> Any:
-    """The plan of a forest: int32, with its length first and the number of its edges sixth; no parameter is in it."""
+def view_plan(packed: Any, begin: Any) -> Plan:
+    """The plan that begins there."""
+    n_nodes, n_planned, n_entries, n_queries = (
+        packed[begin + 1],
+        packed[begin + 3],
+        packed[begin + 4],
+        packed[begin + 5],
+    )
+    a = begin + _HEADER
+    b = a + n_nodes
+    c = b + n_nodes + 1
+    d = c + n_nodes + 1
+    e = d + n_entries
+    f = e + n_entries + 1
+    g = f + n_queries
+    h = g + n_planned
+    i = h + n_planned
+    return Plan(
+        packed[a:b], packed[b:c], packed[c:d], packed[d:e], packed[e:f], packed[f:g], packed[g:h], packed[h:i]
+    )  # fmt: skip
+
+
+def edge_origins(plan: Plan) -> Ints:
+    """The edge of the forest that each planned edge stands for."""
+    is_first = plan.edge_right != COPY
+    is_first[plan.entry_edge[plan.node_entry[:-1]]] = True
+    return np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+
+
+@kernel
+def make_plan(
+    edge_ptr: Any, edge_rule: Any, edge_left: Any, edge_right: Any
+) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
+    """(node_entry, node_query, entry_rule, entry_edge, query_slot, edge_left, edge_right) of the plan of a forest."""
     n_nodes, n_edges = edge_ptr.shape[0] - 1, edge_rule.shape[0]
     node_entry = np.zeros(n_nodes + 1, np.int32)
     n_planned, n_slots = 0, 0
@@ -99,85 +154,26 @@ def make_plan(node_symbol: Any, edge_ptr: Any, edge_rule: Any, edge_left: Any, e
             query_of[ask] = last_query[slot]
         node_query[node + 1] = n_queries
 
-    plan = np.empty(_HEADER + plan_room(n_nodes, node_entry[n_nodes], n_planned, n_queries), np.int32)
-    plan[0], plan[1], plan[2] = plan.shape[0], n_nodes, node_entry[n_nodes]
-    plan[3], plan[4], plan[5] = n_planned, n_queries, n_edges
-    view = view_plan(plan, 0)
-    view.node_symbol[:] = node_symbol
-    view.node_entry[:] = node_entry
-    view.node_query[:] = node_query
-    view.query_slot[:] = query_slot[:n_queries]
+    entry_rule, entry_edge = np.empty(node_entry[n_nodes], np.int32), np.empty(node_entry[n_nodes] + 1, np.int32)
+    left, right = np.empty(n_planned, np.int32), np.empty(n_planned, np.int32)
     entry, planned = 0, 0
     for node in range(n_nodes):
         for edge in range(edge_ptr[node], edge_ptr[node + 1]):
             rule = edge_rule[edge]
             if rule < 0:
                 for below in range(node_entry[edge_left[edge]], node_entry[edge_left[edge] + 1]):
-                    view.entry_rule[entry] = view.entry_rule[below]
-                    view.entry_edge[entry] = planned
-                    view.edge_left[planned], view.edge_right[planned] = below, COPY
+                    entry_rule[entry], entry_edge[entry] = entry_rule[below], planned
+                    left[planned], right[planned] = below, COPY
                     entry += 1
                     planned += 1
                 continue
             if edge == edge_ptr[node] or edge_rule[edge - 1] != rule:
-                view.entry_rule[entry] = rule
-                view.entry_edge[entry] = planned
+                entry_rule[entry], entry_edge[entry] = rule, planned
                 entry += 1
-            view.edge_left[planned], view.edge_right[planned] = query_of[2 * edge], query_of[2 * edge + 1]
+            left[planned], right[planned] = query_of[2 * edge], query_of[2 * edge + 1]
             planned += 1
-    view.entry_edge[entry] = planned
-    return plan
-
-
-@kernel
-def plan_room(n_nodes: int, n_entries: int, n_edges: int, n_queries: int) -> int:
-    """How many numbers the parts of a plan take."""
-    return n_nodes + 2 * (n_nodes + 1) + n_entries + (n_entries + 1) + n_queries + 2 * n_edges
-
-
-@kernel
-def view_plan(packed: Any, begin: int) -> View:
-    """The parts of the plan that begins there."""
-    n_nodes, n_entries, n_edges, n_queries = packed[begin + 1], packed[begin + 2], packed[begin + 3], packed[begin + 4]
-    a = begin + _HEADER
-    b = a + n_nodes
-    c = b + n_nodes + 1
-    d = c + n_nodes + 1
-    e = d + n_entries
-    f = e + n_entries + 1
-    g = f + n_queries
-    h = g + n_edges
-    i = h + n_edges
-    return View(
-        packed[a:b], packed[b:c], packed[c:d], packed[d:e], packed[e:f], packed[f:g], packed[g:h], packed[h:i]
-    )  # fmt: skip
-
-
-@kernel
-def edge_origins(plan: View) -> Any:
-    """The edge of the forest that each planned edge stands for."""
-    node_entry, entry_edge, edge_right = plan.node_entry, plan.entry_edge, plan.edge_right
-    origin = np.empty(edge_right.shape[0], np.int32)
-    edge = -1
-    for node in range(node_entry.shape[0] - 1):
-        first = entry_edge[node_entry[node]]
-        for planned in range(first, entry_edge[node_entry[node + 1]]):
-            if planned == first or edge_right[planned] != COPY:
-                edge += 1
-            origin[planned] = edge
-    return origin
-
-
-@kernel
-def planned_factors(plan: View, factors: Factors) -> Factors:
-    """The factors of planned edges, given those of the forest's; none for none."""
-    n_planned = plan.edge_right.shape[0] if factors.mantissa.shape[0] > 0 else 0
-    mantissa, exponent = np.empty(n_planned), np.empty(n_planned, np.int32)
-    if n_planned > 0:
-        origin = edge_origins(plan)
-        for planned in range(n_planned):
-            mantissa[planned], exponent[planned] = factors.mantissa[origin[planned]], factors.exponent[origin[planned]]
-    return Factors(mantissa, exponent)
+    entry_edge[entry] = planned
+    return node_entry, node_query, entry_rule, entry_edge, query_slot[:n_queries], left, right
 
 
 @kernel
@@ -190,14 +186,15 @@ def number_blocks(packed: Any, ptr: Any) -> tuple[Any, Any, Any, Any]:
     n_rules = ptr.shape[0] - 1
     # The rules of a symbol and the slots that ask for it span a small matrix, which tells the pairs that occur.
     rule_rank, slot_row = np.full(n_rules, -1, np.int32), np.full(2 * n_rules, -1, np.int32)
-    n_symbols, n_uses, plan = 1, 0, 0
+    # From a literal 0 Numba would compile what `plan` is passed to twice.
+    n_symbols, n_uses, plan = 1, 0, np.int64(0)
     while plan < packed.shape[0]:
         for symbol in view_plan(packed, plan).node_symbol:
             n_symbols = max(n_symbols, symbol + 1)
         plan += packed[plan]
     n_ranks = np.zeros(n_symbols, np.int32)
     slots_of = np.zeros(n_symbols, np.int32)
-    plan = 0
+    plan = np.int64(0)
     while plan < packed.shape[0]:
         node_symbol, node_entry, node_query, entry_rule, _, query_slot, _, _ = view_plan(packed, plan)
         for node in range(node_symbol.shape[0]):
@@ -222,7 +219,7 @@ def number_blocks(packed: Any, ptr: Any) -> tuple[Any, Any, Any, Any]:
     use = np.empty(n_uses, np.int32)
     room = min(n_uses, place_of.shape[0])
     slots, rules, begins = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room + 1, np.int32)
-    count, size, at, plan = 0, 0, 0, 0
+    count, size, at, plan = 0, 0, 0, np.int64(0)
     while plan < packed.shape[0]:
         node_symbol, node_entry, node_query, entry_rule, _, query_slot, _, _ = view_plan(packed, plan)
         for node in range(node_symbol.shape[0]):

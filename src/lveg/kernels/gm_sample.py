@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from lveg.kernels.factors import Factors
-from lveg.kernels.gm import Cut, Scores, Table, inside, scores_for, widest_rule
-from lveg.kernels.gm_overlaps import Components, fill_overlaps
-from lveg.kernels.gm_plan import COPY, View, edge_origins, number_blocks, planned_factors, view_plan
+from lveg.kernels.gm import Scores, Table
+from lveg.kernels.gm_plan import COPY, Plan
 from lveg.kernels.jit import kernel
 from lveg.kernels.semiring import draw
 
 
 @kernel
 def draw_edges(
-    plan: View, table: Table, node_use: Any, query_node: Any, scores: Scores, uniform: Any, chosen: Any
+    plan: Plan, table: Table, node_use: Any, query_node: Any, scores: Scores, uniform: Any, chosen: Any
 ) -> int:
     """One derivation: its planned edges, parents first, in `chosen`, and how many.
 
@@ -85,26 +83,11 @@ def draw_edges(
 
 
 @kernel
-def draw_many(packed: Any, factors: Factors, parameters: Components, uniform: Any, chosen: Any, sizes: Any) -> None:
-    """A derivation of one plan for each row of `uniform`: its edges in a row of `chosen`, and its size."""
-    ptr = parameters.ptr
-    widest = widest_rule(ptr)
-    use, slots, rules, begins = number_blocks(packed, ptr)
-    overlap = np.empty(begins[begins.shape[0] - 1])
-    fill_overlaps(parameters, slots, rules, begins, overlap)
-    table = Table(overlap, use, np.empty(0))
-    plan = view_plan(packed, 0)
-    origin, scores = edge_origins(plan), scores_for(plan, ptr)
-    inside(
-        plan,
-        planned_factors(plan, factors),
-        parameters,
-        table,
-        0,
-        widest,
-        Cut(0, 0, 0.0, np.zeros(2, np.int64)),
-        scores,
-    )
+def draw_many(plan: Plan, table: Table, scores: Scores, uniform: Any, chosen: Any, sizes: Any) -> None:
+    """A derivation of one forest for each row of `uniform`: its planned edges in a row of `chosen`, and its size.
+
+    scores: as `inside` filled them.
+    """
     n_nodes = plan.node_entry.shape[0] - 1
     node_use = np.zeros(n_nodes + 1, np.int64)
     query_node = np.empty(plan.query_slot.shape[0], np.int32)
@@ -115,5 +98,3 @@ def draw_many(packed: Any, factors: Factors, parameters: Components, uniform: An
             query_node[query] = node
     for row in range(uniform.shape[0]):
         sizes[row] = draw_edges(plan, table, node_use, query_node, scores, uniform[row], chosen[row])
-        for index in range(sizes[row]):
-            chosen[row, index] = origin[chosen[row, index]]

@@ -12,6 +12,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lveg.kernels.assemble import STAY
 from lveg.kernels.factors import Factors
@@ -24,11 +25,13 @@ _LOWEST = -1000
 LEAST = 1e-15
 """A subtype at a node with a lower posterior than this has no part in what is above its children."""
 
+Ints = npt.NDArray[np.int32]
+
 _HEADER = 3
 
 
 class Packed(NamedTuple):
-    """The parts of a forest that inference reads, as in `Forest`."""
+    """The parts of a forest that inference reads, as in `Forest`, all int32."""
 
     node_symbol: Any
     edge_ptr: Any
@@ -59,23 +62,25 @@ class Scores(NamedTuple):
     edge_factor: Any
 
 
-@kernel
-def pack_forest(node_symbol: Any, edge_ptr: Any, edge_rule: Any, edge_left: Any, edge_right: Any) -> Any:
-    """A forest in one array of int32, its length first."""
-    n_nodes, n_edges = node_symbol.shape[0], edge_rule.shape[0]
-    packed = np.empty(_HEADER + 2 * n_nodes + 1 + 3 * n_edges, np.int32)
-    packed[0], packed[1], packed[2] = packed.shape[0], n_nodes, n_edges
-    view = view_forest(packed, 0)
-    view.node_symbol[:] = node_symbol
-    view.edge_ptr[:] = edge_ptr
-    view.edge_rule[:] = edge_rule
-    view.edge_left[:] = edge_left
-    view.edge_right[:] = edge_right
-    return packed
+def pack_forest(forest: Packed) -> Ints:
+    """A forest in one array: its length, the numbers of its nodes and edges, and its parts."""
+    length = _HEADER + sum(len(part) for part in forest)
+    header = np.array([length, len(forest.node_symbol), len(forest.edge_rule)], np.int32)
+    return np.concatenate([header, *forest])
+
+
+def unpack_forest(packed: Ints) -> Packed:
+    """The parts of a single packed forest."""
+    _, nodes, edges = packed[:_HEADER].tolist()
+    parts, at = [], _HEADER
+    for size in (nodes, nodes + 1, edges, edges, edges):
+        parts.append(packed[at : at + size])
+        at += size
+    return Packed(*parts)
 
 
 @kernel
-def view_forest(packed: Any, begin: int) -> Packed:
+def view_forest(packed: Any, begin: Any) -> Packed:
     """The forest that begins there."""
     n_nodes, n_edges = packed[begin + 1], packed[begin + 2]
     a = begin + _HEADER
@@ -87,32 +92,8 @@ def view_forest(packed: Any, begin: int) -> Packed:
 
 
 @kernel
-def scores_for(forest: Packed, subtypes: Any) -> Scores:
-    """Room for the scores of a forest."""
-    node_symbol = forest.node_symbol
-    n_nodes = node_symbol.shape[0]
-    place = np.empty(n_nodes + 1, np.int64)
-    place[0] = 0
-    for node in range(n_nodes):
-        symbol = node_symbol[node]
-        place[node + 1] = place[node] + (subtypes[symbol] if symbol >= 0 else 1)
-    size = place[n_nodes]
-    n_edges = forest.edge_rule.shape[0]
-    return Scores(place, np.empty(size), np.empty(n_nodes, np.int64), np.empty(size), np.empty(n_edges))
-
-
-@kernel
-def most_pairs(subtypes: Any) -> int:
-    """The longest row that a block can have."""
-    most = 1
-    for symbol in range(subtypes.shape[0]):
-        most = max(most, subtypes[symbol])
-    return most * most
-
-
-@kernel
 def fill_pairs(
-    begin: int, end: int, edge_left: Any, edge_right: Any, edge_factor: Any, place: Any, value: Any, pair: Any
+    begin: Any, end: Any, edge_left: Any, edge_right: Any, edge_factor: Any, place: Any, value: Any, pair: Any
 ) -> int:
     """What the children of edges of one rule offer, summed; the number of pairs of subtypes."""
     left, right = edge_left[begin], edge_right[begin]
@@ -144,25 +125,22 @@ def fill_pairs(
 
 
 @kernel
-def rule_end(edge: int, end: int, edge_rule: Any) -> int:
-    """The end of the run of edges that have the rule of this one."""
-    stop = edge + 1
-    while stop < end and edge_rule[stop] == edge_rule[edge]:
-        stop += 1
-    return stop
+def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any) -> tuple[float, Scores]:
+    """(log Z, scores with all but the outside values filled)  [math: lvg-inside].
 
-
-@kernel
-def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any, scores: Scores, pair: Any) -> float:
-    """log Z; fills values and scales  [math: lvg-inside].
-
-    is_open: by place, whether the subtype may be used there; empty where all may. pair: room for the longest row.
+    is_open: by place, whether the subtype may be used there; empty where all may.
     """
-    _, edge_ptr, edge_rule, edge_left, edge_right = forest
+    node_symbol, edge_ptr, edge_rule, edge_left, edge_right = forest
     mantissa, exponents = factors
-    _, ptr, weight = weights
-    place, value, scale, _, edge_factor = scores
-    n_nodes = edge_ptr.shape[0] - 1
+    subtypes, ptr, weight = weights
+    n_nodes = node_symbol.shape[0]
+    place, most = np.zeros(n_nodes + 1, np.int64), 1
+    for node in range(n_nodes):
+        count = subtypes[node_symbol[node]] if node_symbol[node] >= 0 else 1
+        place[node + 1] = place[node] + count
+        most = max(most, count)
+    value, above, pair = np.empty(place[n_nodes]), np.empty(place[n_nodes]), np.empty(most * most)
+    scale, edge_factor = np.empty(n_nodes, np.int64), np.empty(edge_rule.shape[0])
     is_masked, with_factors = is_open.shape[0] > 0, mantissa.shape[0] > 0
     for node in range(n_nodes):
         begin, end = edge_ptr[node], edge_ptr[node + 1]
@@ -184,10 +162,12 @@ def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any, sco
                 edge_factor[edge] = power_of_two(one - level) if level + _LOWEST <= one < limit else 0.0
                 if with_factors:
                     edge_factor[edge] *= mantissa[edge]
-            edge = begin
-            while edge < end:
-                stop, rule = rule_end(edge, end, edge_rule), edge_rule[edge]
-                size = np.uint64(fill_pairs(edge, stop, edge_left, edge_right, edge_factor, place, value, pair))
+            stop = np.int64(begin)
+            while stop < end:
+                start, rule = stop, edge_rule[stop]
+                while stop < end and edge_rule[stop] == rule:
+                    stop += 1
+                size = np.uint64(fill_pairs(start, stop, edge_left, edge_right, edge_factor, place, value, pair))
                 if rule == STAY:
                     for at in range(first, last):
                         value[at] += pair[at - first]
@@ -200,7 +180,6 @@ def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any, sco
                                 total += weight[w + j] * pair[j]
                             value[at] += total
                         w += size
-                edge = stop
             for at in range(first, last):
                 if is_masked and not is_open[at]:
                     value[at] = 0.0
@@ -213,26 +192,26 @@ def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any, sco
             for edge in range(begin, end):
                 edge_factor[edge] *= down
             scale[node] = level + exponent
-    if n_nodes == 0 or scale[n_nodes - 1] == DEAD:
-        return -math.inf
-    log_z: float = math.log(value[place[n_nodes - 1]]) + scale[n_nodes - 1] * math.log(2.0)
-    return log_z
+    log_z = -math.inf
+    if n_nodes > 0 and scale[n_nodes - 1] > DEAD:
+        log_z = math.log(value[place[n_nodes - 1]]) + scale[n_nodes - 1] * math.log(2.0)
+    return log_z, Scores(place, value, scale, above, edge_factor)
 
 
 @kernel
-def outside(
-    forest: Packed, weights: Weights, scores: Scores, pair: Any, beside: Any, sign: float, use: Any, edge_post: Any
-) -> None:  # fmt: skip
+def outside(forest: Packed, weights: Weights, scores: Scores, sign: float, use: Any, edge_post: Any) -> None:
     """Fill what is above each node; where there is room, posteriors of edges and uses of weights  [math: lvg-outside].
 
-    edge_post: sign × the posterior of every edge. use: sign × the derivative of log Z in every weight is added. pair,
-    beside: room for the longest row.
+    edge_post: sign × the posterior of every edge. use: sign × the derivative of log Z in every weight is added.
     """
     _, edge_ptr, edge_rule, edge_left, edge_right = forest
     _, ptr, weight = weights
     place, value, scale, above, edge_factor = scores
     with_use, with_post = use.shape[0] > 0, edge_post.shape[0] > 0
-    root = edge_ptr.shape[0] - 2
+    root, most = edge_ptr.shape[0] - 2, 1
+    for node in range(root + 1):
+        most = max(most, place[node + 1] - place[node])
+    pair, beside = np.empty(most * most), np.empty(most * most)
     above[:] = 0.0
     above[place[root]] = 1.0 / value[place[root]]
     for node in range(root, -1, -1):
@@ -244,11 +223,13 @@ def outside(
         for at in range(first, last):
             if above[at] * value[at] < LEAST:
                 above[at] = 0.0
-        edge, end = edge_ptr[node], edge_ptr[node + 1]
-        while edge < end:
-            stop, rule = rule_end(edge, end, edge_rule), edge_rule[edge]
+        stop, end = np.int64(edge_ptr[node]), edge_ptr[node + 1]
+        while stop < end:
+            start, rule = stop, edge_rule[stop]
+            while stop < end and edge_rule[stop] == rule:
+                stop += 1
             if rule != STAY and with_use:
-                size = np.uint64(fill_pairs(edge, stop, edge_left, edge_right, edge_factor, place, value, pair))
+                size = np.uint64(fill_pairs(start, stop, edge_left, edge_right, edge_factor, place, value, pair))
                 w = np.uint64(ptr[rule])
                 for at in range(first, last):
                     x = sign * above[at]
@@ -270,13 +251,12 @@ def outside(
                         for j in range(size):
                             beside[j] += x * weight[w + j]
                     w += size
-            while edge < stop:
+            for edge in range(start, stop):
                 post = 0.0
                 if edge_factor[edge] != 0.0:
                     post = hand_down(edge_left[edge], edge_right[edge], edge_factor[edge], place, value, above, beside)
                 if with_post:
                     edge_post[edge] = sign * post
-                edge += 1
 
 
 @kernel
@@ -313,68 +293,59 @@ def hand_down(left: int, right: int, factor: float, place: Any, value: Any, abov
 
 @kernel
 def run(
-    packed: Any, sign: Any, factors: Factors, weights: Weights, log_z: Any, edge_post: Any, share: Any, use: Any,
-    usage: Any,
-) -> None:  # fmt: skip
+    packed: Any, sign: Any, factors: Factors, weights: Weights, log_z: Any, edge_post: Any, use: Any, usage: Any
+) -> None:
     """Inference over forests one after the other: log Z of each, and where there is room for them the rest.
 
-    sign: one per forest, or empty for 1. edge_post: sign × the posteriors of all edges. share: posteriors of the
-    subtypes of nodes, by place, of a single forest. use: sign × the derivative of log Z in the weights is added. usage:
-    how often each subtype is used, by symbol.
+    sign: one per forest. edge_post: sign × the posteriors of all edges. use: sign × the derivative of log Z in the
+    weights is added. usage: how often each subtype is used, by symbol.
     """
-    subtypes = weights.subtypes
-    first = np.zeros(subtypes.shape[0] + 1, np.int64)
-    for symbol in range(subtypes.shape[0]):
-        first[symbol + 1] = first[symbol] + subtypes[symbol]
-    pair, beside = np.empty(most_pairs(subtypes)), np.empty(most_pairs(subtypes))
+    first = first_subtypes(weights.subtypes)
     all_open = np.empty(0, np.bool_)
-    with_usage, with_share = usage.shape[0] > 0, share.shape[0] > 0
-    with_outside = with_usage or with_share or use.shape[0] > 0 or edge_post.shape[0] > 0
-    begin, number, edge = 0, 0, 0
-    while begin < packed.shape[0]:
+    begin, edge = np.int64(0), 0
+    for number in range(sign.shape[0]):
         forest = view_forest(packed, begin)
         end = edge + forest.edge_rule.shape[0]
         own = Factors(factors.mantissa[edge:end], factors.exponent[edge:end])
-        scores = scores_for(forest, subtypes)
-        log_z[number] = inside(forest, own, weights, all_open, scores, pair)
-        if log_z[number] > -math.inf and with_outside:
-            some_sign = sign[number] if sign.shape[0] > 0 else 1.0
-            outside(forest, weights, scores, pair, beside, some_sign, use, edge_post[edge:end])
+        log_z[number], scores = inside(forest, own, weights, all_open)
+        if log_z[number] > -math.inf:
+            outside(forest, weights, scores, sign[number], use, edge_post[edge:end])
             node_symbol, (place, value, _, above, _) = forest.node_symbol, scores
-            for node in range(node_symbol.shape[0] if with_usage else 0):
+            for node in range(node_symbol.shape[0] if usage.shape[0] > 0 else 0):
                 if node_symbol[node] >= 0:
                     to = first[node_symbol[node]] - place[node]
                     for at in range(place[node], place[node + 1]):
                         usage[to + at] += value[at] * above[at]
-            for at in range(share.shape[0]):
-                share[at] = value[at] * above[at]
         else:
             edge_post[edge:end] = 0.0
         begin += packed[begin]
-        number += 1
         edge = end
 
 
 @kernel
+def first_subtypes(subtypes: Any) -> Any:
+    """The number of each symbol's first subtype, all numbered through, and at the end the number of all."""
+    first = np.zeros(subtypes.shape[0] + 1, np.int64)
+    for symbol in range(subtypes.shape[0]):
+        first[symbol + 1] = first[symbol] + subtypes[symbol]
+    return first
+
+
+@kernel
 def merge_losses(packed: Any, weights: Weights, usage: Any, loss: Any) -> None:
-    """Add to `loss` what the trees' log likelihood loses, about, where subtypes 2 i and 2 i + 1 become one.
+    """Add to `loss` the approximate loss of the trees' log likelihood if subtypes 2 i and 2 i + 1 become one.
 
     loss: by symbol and subtype, at the first of the two. usage: how often each subtype is used (Petrov et al. 2006,
     section 2.3)  [math: merge].
     """
-    subtypes = weights.subtypes
-    first = np.zeros(subtypes.shape[0] + 1, np.int64)
-    for symbol in range(subtypes.shape[0]):
-        first[symbol + 1] = first[symbol] + subtypes[symbol]
-    pair, beside = np.empty(most_pairs(subtypes)), np.empty(most_pairs(subtypes))
+    subtypes, first = weights.subtypes, first_subtypes(weights.subtypes)
     all_open, nothing = np.empty(0, np.bool_), np.empty(0)
-    factors = Factors(nothing, np.empty(0, np.int32))
-    begin = 0
+    begin = np.int64(0)
     while begin < packed.shape[0]:
         forest = view_forest(packed, begin)
-        scores = scores_for(forest, subtypes)
-        if inside(forest, factors, weights, all_open, scores, pair) > -math.inf:
-            outside(forest, weights, scores, pair, beside, 0.0, nothing, nothing)
+        log_z, scores = inside(forest, Factors(nothing, np.empty(0, np.int32)), weights, all_open)
+        if log_z > -math.inf:
+            outside(forest, weights, scores, 1.0, nothing, nothing)
             node_symbol, (place, value, _, above, _) = forest.node_symbol, scores
             for node in range(node_symbol.shape[0]):
                 symbol = node_symbol[node]
@@ -400,13 +371,14 @@ def draw_edges(forest: Packed, weights: Weights, scores: Scores, uniform: Any, c
     uniform: two numbers in [0, 1) for each edge that a derivation may have  [math: lvg-sample].
     """
     _, edge_ptr, edge_rule, edge_left, edge_right = forest
-    subtypes, ptr, weight = weights
+    _, ptr, weight = weights
     place, value, _, _, edge_factor = scores
     n_nodes = edge_ptr.shape[0] - 1
-    most_edges = 1
+    most_edges, most = 1, 1
     for node in range(n_nodes):
         most_edges = max(most_edges, edge_ptr[node + 1] - edge_ptr[node])
-    edge_share, pair = np.empty(most_edges), np.empty(most_pairs(subtypes))
+        most = max(most, place[node + 1] - place[node])
+    edge_share, pair = np.empty(most_edges), np.empty(most * most)
     stack = np.empty((chosen.shape[0] + 2, 2), np.int64)
     stack[0, 0], stack[0, 1] = n_nodes - 1, 0
     height, size = 1, 0
@@ -441,10 +413,8 @@ def draw_edges(forest: Packed, weights: Weights, scores: Scores, uniform: Any, c
 
 
 @kernel
-def draw_many(packed: Any, factors: Factors, weights: Weights, uniform: Any, chosen: Any, sizes: Any) -> None:
-    """A derivation of one forest for each row of `uniform`: its edges in a row of `chosen`, and its size."""
-    forest = view_forest(packed, 0)
-    scores = scores_for(forest, weights.subtypes)
-    inside(forest, factors, weights, np.empty(0, np.bool_), scores, np.empty(most_pairs(weights.subtypes)))
+def draw_many(forest: Packed, factors: Factors, weights: Weights, uniform: Any, chosen: Any, sizes: Any) -> None:
+    """A derivation of the forest for each row of `uniform`: its edges in a row of `chosen`, and its size."""
+    _, scores = inside(forest, factors, weights, np.empty(0, np.bool_))
     for row in range(uniform.shape[0]):
         sizes[row] = draw_edges(forest, weights, scores, uniform[row], chosen[row])

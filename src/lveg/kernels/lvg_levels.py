@@ -9,7 +9,7 @@ import numpy as np
 
 from lveg.kernels.factors import Factors
 from lveg.kernels.jit import kernel
-from lveg.kernels.lvg import Packed, Scores, Weights, inside, most_pairs, outside, scores_for, view_forest
+from lveg.kernels.lvg import Packed, Scores, Weights, inside, outside
 
 
 class Levels(NamedTuple):
@@ -29,29 +29,27 @@ class Levels(NamedTuple):
 
 @kernel
 def coarse_to_fine(
-    packed: Any, factors: Factors, levels: Levels, least: float, edge_post: Any, node_post: Any
+    forest: Packed, factors: Factors, levels: Levels, least: float, edge_post: Any, node_post: Any
 ) -> float:
     """log Z of the finest level over what is left of a forest; fills the posteriors of its edges and nodes.
 
-    least: edges, and subtypes at nodes, with a lower posterior at one level are left out at the next. -inf, and
-    nothing is filled, where nothing is left  [math: coarse-to-fine].
+    least: edges, and subtypes at nodes, with a lower posterior at one level are left out at the next. edge_post: empty
+    if only log Z is wanted. -inf, and nothing is filled, where nothing is left  [math: coarse-to-fine].
     """
-    forest = view_forest(packed, 0)
     subtypes, ptr, weight = levels.subtypes, levels.ptr, levels.weight
     n_levels = subtypes.shape[0]
-    pair, beside = np.empty(most_pairs(subtypes[n_levels - 1])), np.empty(most_pairs(subtypes[n_levels - 1]))
     nothing, is_open = np.empty(0), np.empty(0, np.bool_)
     origin = np.arange(forest.edge_rule.shape[0])
     log_z = -math.inf
     for level in range(n_levels):
         weights = Weights(subtypes[level], ptr[level], weight)
-        scores = scores_for(forest, subtypes[level])
-        post = np.empty(forest.edge_rule.shape[0])
-        log_z = inside(forest, factors, weights, is_open, scores, pair)
-        if log_z == -math.inf:
+        log_z, scores = inside(forest, factors, weights, is_open)
+        is_last = level + 1 == n_levels
+        if log_z == -math.inf or (is_last and edge_post.shape[0] == 0):
             return log_z
-        outside(forest, weights, scores, pair, beside, 1.0, nothing, post)
-        if level + 1 < n_levels:
+        post = np.empty(forest.edge_rule.shape[0])
+        outside(forest, weights, scores, 1.0, nothing, post)
+        if not is_last:
             is_open = open_subtypes(forest, levels, level + 1, scores, least)
             forest, factors, origin = narrow(forest, factors, origin, post, least)
         else:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size
-from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, count_packed
+from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior
 from lveg.families.gm.options import COVARIANCES
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.factors import split_factors
-from lveg.kernels.gm import Cut, run
-from lveg.kernels.gm_overlaps import Components
-from lveg.kernels.gm_plan import make_plan
+from lveg.kernels.factors import split_batch, split_factors
+from lveg.kernels.gm import Cut, Scores, Table, add_gradients, fill_posteriors, inside, outside
+from lveg.kernels.gm_overlaps import Components, add_block_gradients, fill_overlaps
+from lveg.kernels.gm_plan import Plan, edge_origins, number_blocks, pack_plan, unpack_plan
 from lveg.kernels.gm_sample import draw_many
 
 
@@ -125,15 +125,25 @@ class Gm(ForestFamily):
 
     def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each of the plans; adds sign × its gradient to `slope`."""
-        into = _NO_GRADIENT if ask.slope is None else self.parts(ask.slope)
-        edge_slope = _NOTHING if ask.edge_slope is None else ask.edge_slope
-        return self._run(packed, np.array(ask.signs, dtype=float), log_factor, edge_slope, _NOTHING, into)
+        if ask.slope is None:
+            return self._log_zs(packed, log_factor, self._cut())
+        factors, sign = split_factors(log_factor), np.array(ask.signs, dtype=float)
+        log_z, edge_slope = np.empty(len(sign)), _NOTHING if ask.edge_slope is None else ask.edge_slope
+        grad_weight, grad_mean, grad_std = self.parts(ask.slope)
+        table, blocks = self._overlaps(packed)
+        table = table._replace(posterior=np.zeros_like(table.overlap))
+        add_gradients(packed, sign, factors, self.components, table, self._cut(), log_z, grad_weight, edge_slope)
+        add_block_gradients(self.components, *blocks, table.posterior, grad_mean, grad_std)
+        return log_z
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""
-        edge, node = np.zeros(forest.n_edges), np.empty(forest.n_nodes)
-        (log_z,) = self._run(plan(forest), _NOTHING, log_factor, edge, node, _NO_GRADIENT)
-        return Posterior(float(log_z), node, edge, np.empty(0))
+        edge, node, cut = np.zeros(forest.n_edges), np.zeros(forest.n_nodes), self._cut()
+        plan, table, log_z, scores = self._sums(self.pack(forest), log_factor, cut)
+        if log_z > -np.inf:
+            outside(plan, self.components, table, len(table.use), 1.0, cut, scores)
+            fill_posteriors(plan, self.components, scores, edge, node)
+        return Posterior(log_z, node, edge, _NOTHING)
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
@@ -142,42 +152,57 @@ class Gm(ForestFamily):
         n_edges = 2 * forest.n_nodes
         uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
         chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
-        draw_many(plan(forest), split_factors(log_factor), self.components, uniform, chosen, sizes)
-        return [row[:size].copy() for row, size in zip(chosen, sizes, strict=True)]
+        plan, table, _, scores = self._sums(self.pack(forest), log_factor, _NO_CUT)
+        draw_many(plan, table, scores, uniform, chosen, sizes)
+        origin = edge_origins(plan)
+        return [origin[row[:size]] for row, size in zip(chosen, sizes, strict=True)]
 
     def count_cut(self, plans: Ints) -> tuple[Floats, int, int]:
         """(log Z of each plan, components that scores had, components that pruning cut)."""
-        tally = np.zeros(2, np.int64)
-        log_z = self._run(plans, _NOTHING, None, _NOTHING, _NOTHING, _NO_GRADIENT, tally)
-        return log_z, int(tally[0]), int(tally[1])
+        cut = self._cut()
+        log_z = self._log_zs(plans, None, cut)
+        return log_z, int(cut.tally[0]), int(cut.tally[1])
 
-    def _run(
-        self,
-        plans: Ints,
-        sign: Floats,
-        log_factor: Floats | None,
-        edge: Floats,
-        node: Floats,
-        into: Parts,
-        tally: Any = None,
-    ) -> Floats:
-        log_z, factors = np.empty(count_packed(plans)), split_factors(log_factor)
-        tally = np.zeros(2, np.int64) if tally is None else tally
-        cut = Cut(0, 0, 0.0, tally)
-        if self.pruning is not None:
-            cut = Cut(self.pruning.k_min, self.pruning.k_max, self.pruning.theta, tally)
-        run(plans, sign, factors, self.components, log_z, edge, node, *into, cut)
-        return log_z
+    def _cut(self) -> Cut:
+        """The component pruning as the kernels want it."""
+        if self.pruning is None:
+            return _NO_CUT
+        return Cut(self.pruning.k_min, self.pruning.k_max, self.pruning.theta, np.zeros(2, np.int64))
+
+    def _log_zs(self, packed: Ints, log_factor: Floats | None, cut: Cut) -> Floats:
+        """The log Z of each of the plans."""
+        return np.array([self._sums(plan, factor, cut).log_z for plan, factor in split_batch(packed, log_factor)])
+
+    def _sums(self, packed: Ints, log_factor: Floats | None, cut: Cut) -> _Sums:
+        """Sums over the derivations of a single plan."""
+        plan, (table, _) = unpack_plan(packed), self._overlaps(packed)
+        log_z, scores = inside(plan, split_factors(log_factor), self.components, table, 0, cut)
+        return _Sums(plan, table, log_z, scores)
+
+    def _overlaps(self, packed: Ints) -> tuple[Table, tuple[Ints, Ints, Ints]]:
+        """The overlaps that plans use, and the slots, rules and begins of their blocks."""
+        use, slots, rules, begins = number_blocks(packed, self.ptr)
+        overlap = np.empty(begins[-1])
+        fill_overlaps(self.components, slots, rules, begins, overlap)
+        return Table(overlap, use, _NOTHING), (slots, rules, begins)
+
+
+class _Sums(NamedTuple):
+    """Sums over the derivations of a plan, and with what they were made."""
+
+    plan: Plan
+    table: Table
+    log_z: float
+    scores: Scores
 
 
 _NOTHING = np.empty(0)
-_NO_GRADIENT = (np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
+_NO_CUT = Cut(0, 0, 0.0, np.zeros(2, np.int64))
 
 
 def plan(forest: Forest) -> Ints:
     """What inference needs to know of a forest, whatever the parameters, in one compact array."""
-    packed: Ints = make_plan(forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right)
-    return packed
+    return pack_plan(forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right)
 
 
 def columns_of(grammar: Grammar, ptr: Ints) -> Ints:

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts
-from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, count_packed, pack
+from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, pack, parts_of
 from lveg.forest.forest import Forest
 from lveg.grammar.estimate import STAY_PRIOR
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
-from lveg.kernels.factors import split_factors
-from lveg.kernels.lvg import Weights, draw_many, run
+from lveg.kernels.factors import split_batch, split_factors
+from lveg.kernels.lvg import Weights, draw_many, run, unpack_forest
 from lveg.kernels.lvg_blocks import (
     Blocks,
     draw_together,
@@ -29,6 +29,7 @@ from lveg.kernels.lvg_blocks import (
     sum_children,
     sum_rows,
 )
+from lveg.kernels.lvg_levels import Levels, coarse_to_fine
 
 Places = npt.NDArray[np.int64]
 
@@ -128,11 +129,10 @@ class Subtyped(ForestFamily):
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""
-        finest, factors = self.finest, split_factors(log_factor)
-        sizes = np.where(forest.node_symbol >= 0, finest.shape.subtypes[forest.node_symbol], 1)
-        edge, share, log_z = np.zeros(forest.n_edges), np.zeros(int(sizes.sum())), np.empty(1)
-        run(pack(forest), _NOTHING, factors, finest.weights, log_z, edge, share, _NOTHING, _NOTHING)
-        return Posterior(float(log_z[0]), np.add.reduceat(share, np.cumsum(sizes) - sizes), edge, np.empty(0))
+        edge, node = np.zeros(forest.n_edges), np.zeros(forest.n_nodes)
+        factors, level = split_factors(log_factor), self.finest.level
+        log_z = coarse_to_fine(parts_of(forest), factors, level, 0.0, edge, node)
+        return Posterior(log_z, node, edge, _NOTHING)
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
@@ -141,7 +141,7 @@ class Subtyped(ForestFamily):
         n_edges = 2 * forest.n_nodes
         uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
         chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
-        draw_many(pack(forest), split_factors(log_factor), self.finest.weights, uniform, chosen, sizes)
+        draw_many(parts_of(forest), split_factors(log_factor), self.finest.weights, uniform, chosen, sizes)
         return [row[:size].copy() for row, size in zip(chosen, sizes, strict=True)]
 
     def describe(self) -> Facts:
@@ -196,6 +196,12 @@ class Lvg(Subtyped):
         return Weights(self.shape.subtypes, self.shape.blocks.ptr, self.weight)
 
     @cached_property
+    def level(self) -> Levels:
+        """The grammar as the only level of a hierarchy."""
+        shape, group = self.shape, np.zeros(self.shape.n_subtypes, np.int32)
+        return Levels(shape.subtypes[None], shape.blocks.ptr[None], self.weight, shape.first[None], group)
+
+    @cached_property
     def is_probability(self) -> bool:
         """Whether the weights of all trees sum to one: what each subtype may do does."""
         stay, step = self._stays(), self.weight.copy()
@@ -208,9 +214,8 @@ class Lvg(Subtyped):
     def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each of the packed forests; adds sign × the expected uses of weights to `slope`."""
         if ask.slope is None:
-            log_z, factors = np.empty(count_packed(packed)), split_factors(log_factor)
-            run(packed, _NOTHING, factors, self.weights, log_z, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
-            return log_z
+            parts = [(unpack_forest(part), split_factors(factor)) for part, factor in split_batch(packed, log_factor)]
+            return np.array([coarse_to_fine(*part, self.level, 0.0, _NOTHING, _NOTHING) for part in parts])
         slopes = np.zeros_like(ask.slope)
         log_z = self.add_uses(packed, ask._replace(slope=slopes), log_factor)
         ask.slope[:] += slopes * self.weight
@@ -224,7 +229,7 @@ class Lvg(Subtyped):
         log_z, factors, sign = np.empty(len(ask.signs)), split_factors(log_factor), np.array(ask.signs, dtype=float)
         usage = _NOTHING if usage is None else usage
         edge_slope = _NOTHING if ask.edge_slope is None else ask.edge_slope
-        run(packed, sign, factors, self.weights, log_z, edge_slope, _NOTHING, ask.slope, usage)
+        run(packed, sign, factors, self.weights, log_z, edge_slope, ask.slope, usage)
         return log_z
 
     def project(self, group: Ints, usage: Floats) -> Lvg:

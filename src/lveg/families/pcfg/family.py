@@ -14,8 +14,8 @@ from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels import semiring
 from lveg.kernels.assemble import STAY
-from lveg.kernels.factors import split_factors
-from lveg.kernels.lvg import Packed, view_forest
+from lveg.kernels.factors import split_batch, split_factors
+from lveg.kernels.lvg import Packed, unpack_forest
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +63,10 @@ class Pcfg(ForestFamily):
     def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each of the packed forests; adds sign × the expected uses of rules to `slope`."""
         found: list[float] = []
-        begin, first = 0, 0
-        while begin < len(packed):
-            forest = view_forest(packed, begin)
+        first = 0
+        for part, factor in split_batch(packed, log_factor):
+            forest = unpack_forest(part)
             last = first + len(forest.edge_rule)
-            factor = None if log_factor is None else log_factor[first:last]
             posterior = self._weigh(forest, factor, ask.slope is not None)
             if ask.slope is not None:
                 edge = ask.signs[len(found)] * posterior.edge
@@ -76,7 +75,7 @@ class Pcfg(ForestFamily):
                 if ask.edge_slope is not None:
                     ask.edge_slope[first:last] = edge
             found.append(posterior.log_z)
-            begin, first = begin + int(packed[begin]), last
+            first = last
         return np.array(found)
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts
-from lveg.families.forest import SUMS, Ask, Posterior, pack
+from lveg.families.forest import SUMS, Ask, Posterior, parts_of
 from lveg.families.lvg.family import LVG_ARRAYS, Lvg, Subtyped, shape_of
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -119,7 +119,7 @@ class SplitMerge(Subtyped):
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over what each level leaves to the next; over the whole forest if that is nothing."""
         edge, node = np.zeros(forest.n_edges), np.zeros(forest.n_nodes)
-        log_z = coarse_to_fine(pack(forest), split_factors(log_factor), self.levels, self.least, edge, node)
+        log_z = coarse_to_fine(parts_of(forest), split_factors(log_factor), self.levels, self.least, edge, node)
         if log_z == -np.inf:
             return super().posterior(forest, log_factor)
         return Posterior(log_z, node, edge, np.empty(0))
