@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.jit import exponent_of, kernel, power_of_two
+from lveg.kernels.jit import ZERO, exponent_of, kernel, power_of_two
 
 LOG_2 = math.log(2.0)
 NO_RULE = -1
@@ -130,7 +130,7 @@ def count_pairs(packed: Any, at: int) -> int:
 @kernel
 def extents(packed: Any) -> tuple[int, int, int, int]:
     """The numbers of packed sentences, of their words, of entries, and of pairs of entries of neighbours."""
-    sentences, words, entries, pairs, at = 0, 0, 0, 0, 0
+    sentences, words, entries, pairs, at = 0, 0, 0, 0, ZERO
     while at < packed.shape[0]:
         sentences += 1
         words += packed[at + 1]
@@ -208,7 +208,7 @@ def scale_factors(packed: Any, is_given: bool, log_factor: Any, scaled: Any, shi
     log_factor (entries, states). shift (sentences,), all zero: gets the sums of what was taken away.
     """
     width = log_factor.shape[1]
-    at, first_entry, number, used = 0, 0, 0, 0
+    at, first_entry, number, used = ZERO, ZERO, 0, 0
     while at < packed.shape[0]:
         begin = at + 3 + packed[at + 1]
         for i in range(packed[at + 1]):
@@ -275,7 +275,7 @@ def best_sequences(
     sequences for given tags; those tags; and their posteriors. score (sentences, count): gets the log probabilities in
     the chain, -inf where there are no more sequences. Costs `count` for each pair of entries.
     """
-    at, first_entry, first_pair, word, number = 0, 0, 0, 0, 0
+    at, first_entry, first_pair, word, number = ZERO, ZERO, ZERO, ZERO, 0
     while at < packed.shape[0]:
         m = packed[at + 2]
         size, value, back = rank_sequences(packed, at, share, first_entry, pair, first_pair, count)

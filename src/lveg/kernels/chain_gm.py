@@ -14,7 +14,7 @@ import numpy as np
 
 from lveg.kernels.chain import LOG_2, Posteriors, count_in_use, count_pairs, lattice, rescale
 from lveg.kernels.gm_overlaps import overlaps_of
-from lveg.kernels.jit import kernel, power_of_two
+from lveg.kernels.jit import ZERO, kernel, power_of_two
 
 _TWO_PI = 6.283185307179586
 _ONE = np.uint64(1)
@@ -106,7 +106,8 @@ def run(
     asked for; its shares and pairs are all zero before, and not asked for of given tags.
     """
     log_z, share, pair = found.log_z, found.share, found.pair
-    total, at, number, entries, used, pairs = 0.0, 0, 0, 0, 0, 0
+    total, number = 0.0, 0
+    at, entries, used, pairs = ZERO, ZERO, ZERO, ZERO
     while at < packed.shape[0]:
         value = sentence(
             packed, at, is_given, sign, n_tags, width, weight, slope, factor, used, factor_slope, entries, share, pair,

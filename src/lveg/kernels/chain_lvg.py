@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lveg.kernels.chain import LOG_2, Posteriors, count_in_use, count_pairs, lattice, rescale
-from lveg.kernels.jit import kernel, power_of_two
+from lveg.kernels.jit import ZERO, kernel, power_of_two
 
 
 class LvgArrays(NamedTuple):
@@ -31,16 +31,28 @@ def run(
 ) -> float:  # fmt: skip
     """The summed log Z of packed sentences, one after the other; adds sign × the expected uses of parameters to `use`.
 
+    A sentence without words has log Z 0, one that can have no tags -inf.
+
     use: None for sums and posteriors alone. factor: None, or what multiplies each subtype of each entry in use,
     (entries in use, N). factor_slope: None, or gets sign × the posterior of each subtype of each entry, (entries, N).
     found: gets what is asked for; its shares and pairs are all zero before, and not asked for of given tags.
     """
     log_z, share, pair = found.log_z, found.share, found.pair
-    total, at, number, entries, used, pairs = 0.0, 0, 0, 0, 0, 0
+    width = weight.end.shape[1]
+    total, number = 0.0, 0
+    at, entries, used, pairs = ZERO, ZERO, ZERO, ZERO
     while at < packed.shape[0]:
-        value = sentence(
-            packed, at, is_given, sign, weight, use, factor, used, factor_slope, entries, share, pair, pairs
-        )  # fmt: skip
+        n, value = packed[at + 1], 0.0
+        if n > 0:
+            begin, tag, rule, source = lattice(packed, at, is_given)
+            inside = np.zeros(tag.shape[0] * width)
+            scale = np.zeros(n + 1, np.int64)
+            value = forward(n, begin, tag, rule, weight, factor, used, inside, scale)
+            if (use is not None or share.shape[0] > 0) and -math.inf < value < math.inf:
+                backward(
+                    n, begin, tag, rule, source, weight, factor, used, inside, scale, sign, use, factor_slope, entries,
+                    share, pair, pairs,
+                )  # fmt: skip
         total += value
         if log_z.shape[0] > 0:
             log_z[number] = value
@@ -51,28 +63,6 @@ def run(
         number += 1
         at += packed[at]
     return total
-
-
-@kernel
-def sentence(
-    packed: Any, at: int, is_given: bool, sign: float, weight: LvgArrays, use: LvgArrays | None, factor: Any,
-    first_used: int, factor_slope: Any, first_entry: int, share: Any, pair: Any, first_pair: int,
-) -> float:  # fmt: skip
-    """log Z of the sentence at this place, -inf where it has no tags; `run` tells the rest."""
-    n = packed[at + 1]
-    if n == 0:
-        return 0.0
-    begin, tag, rule, source = lattice(packed, at, is_given)
-    width = weight.end.shape[1]
-    inside = np.zeros(tag.shape[0] * width)
-    scale = np.zeros(n + 1, np.int64)
-    log_z = forward(n, begin, tag, rule, weight, factor, first_used, inside, scale)
-    if (use is not None or share.shape[0] > 0) and -math.inf < log_z < math.inf:
-        backward(
-            n, begin, tag, rule, source, weight, factor, first_used, inside, scale, sign, use, factor_slope,
-            first_entry, share, pair, first_pair,
-        )  # fmt: skip
-    return log_z
 
 
 @kernel

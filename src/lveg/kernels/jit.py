@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core import event
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -16,7 +18,16 @@ DEAD = -(2**30)
 """Scale of a cell or node without any derivation."""
 
 
-_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+ZERO = cast(int, np.int64(0))
+"""Where a kernel begins to count in a variable that it hands to another one. Numba would compile that other one twice:
+for a literal 0, and for the numbers after it."""
+
+_OPTIONS: Any = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "nsz"},
+    "no_cfunc_wrapper": True,
+}
 
 uncached: list[str] = []
 """Kernels whose compiled code finds no place on disk: they are compiled anew in every process."""
@@ -32,6 +43,28 @@ def kernel(function: Function) -> Function:
     except RuntimeError:  # Numba finds no directory that it may write to
         uncached.append(function.__name__)
         return cast(Function, numba.njit(**_OPTIONS)(function))
+
+
+class _Collections(event.Listener):
+    """Puts off garbage collection while kernels compile: it takes a quarter of that time and finds little."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.was_enabled = False
+
+    def on_start(self, event: Any) -> None:
+        if self.depth == 0:
+            self.was_enabled = gc.isenabled()
+            gc.disable()
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0 and self.was_enabled:
+            gc.enable()
+
+
+event.register("numba:compile", _Collections())  # type: ignore[no-untyped-call]
 
 
 class _Compilations(event.Listener):
