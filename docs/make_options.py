@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lveg.families.registry import trainable
+from lveg.families.registry import layer_kinds, trainable, trainable_contexts
 from lveg.options import Described, describe
 from lveg.task_options import ParserOptions, TaggerOptions
 
@@ -40,6 +40,10 @@ def page() -> str:
             parts += [f"### --model {kind.name}", kind.summary]
             own = list(describe(kind.load_options()))
             parts += [table(own)] if own else ["It has no options of its own."]
+        for kind in layer_kinds(task):
+            parts += ["### with any --context", table(list(describe(kind.load_options())))]
+        for kind in trainable_contexts(task).values():
+            parts += [f"### --context {kind.name}", kind.summary, table(list(describe(kind.load_options())))]
     return "\n\n".join(parts) + "\n"
 
 

@@ -229,7 +229,7 @@ class TestConfigs:
     def test_flags_prevail(self, data: dict[str, Path]) -> None:
         Path("c.toml").write_text('model = "pcfg"\nbinarise = "left"\nkeep_functions = true\nhorizontal = 1\n')
         trained("parser", data, "a", "--config", "c.toml", "--binarise", "right", "--no-keep-functions")
-        trained("parser", data, "b", "--horizontal", 1)
+        trained("parser", data, "b", "--model", "pcfg", "--horizontal", 1)
         assert Path("a").read_bytes() == Path("b").read_bytes()
         Path("d.toml").write_text('model = "gm"\nsubtypes = 2\nepochs = 1\n')
         trained("parser", data, "c", "--config=d.toml", "--model=lvg")
@@ -239,10 +239,10 @@ class TestConfigs:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("component = 3", "'component' is not an option of a parser of model pcfg"),
+            ("component = 3", "'component' is not an option of a parser of model gm"),
             ('model = "lvg"\ncomponents = 3', "'components' is not an option of a parser of model lvg"),
-            ("[gm]\ncomponents = 3", "'gm' is not an option of a parser of model pcfg"),
-            ('"a\\nb" = 3', "'a\\nb' is not an option of a parser of model pcfg"),
+            ("[gm]\ncomponents = 3", "'gm' is not an option of a parser of model gm"),
+            ('"a\\nb" = 3', "'a\\nb' is not an option of a parser of model gm"),
             ('model = "gm"\ncomponents = 99', "--components 99: expected at most 64"),
             ('model = "gm"\ncomponents = "3"', "--components '3': expected a whole number"),
             ("seed = -1", "--seed -1: expected at least 0"),
@@ -287,9 +287,12 @@ class TestFlags:
                         assert f"{item.flag} is an option of --model " in refusal
                         assert refusal.endswith(f", not of --model {model}\n")
                         assert other.name in refusal
-        refusal = run_main("train", "parser", data["parser"], "--out", "m", "--components=99").refusal()
+        pcfg = ("train", "parser", data["parser"], "--out", "m", "--model", "pcfg")
+        refusal = run_main(*pcfg, "--components=99").refusal()
         assert refusal == "lveg: --components is an option of --model gm, not of --model pcfg\n"
-        assert "--split is an option" in run_main("train", "parser", "a", "--out", "m", "--no-split").refusal()
+        assert "--split is an option" in run_main(*pcfg, "--no-split").refusal()
+        for flag in ("--context-epochs", "--feature-dropout"):
+            assert run_main(*pcfg, flag, 1).refusal().startswith(f"lveg: {flag} needs --context")
 
     def test_keywords_of_another_family_are_refused_by_name(self, data: dict[str, Path]) -> None:
         with pytest.raises(UsageError, match="components: not an option of a parser of model pcfg"):

@@ -23,7 +23,7 @@ TWO_THREADS = Setting(threads=2)
 
 @pytest.fixture(scope="module")
 def wsj(data_dir: Path) -> tuple[Parser, list[Tree]]:
-    parser = train_parser(data_dir / "wsj-sample" / "train.mrg.gz")
+    parser = train_parser(data_dir / "wsj-sample" / "train.mrg.gz", model="pcfg")
     gold = read_gold_trees([str(data_dir / "wsj-sample" / "dev.mrg.gz")], Cleaning(collapse_unaries=False))
     return parser, gold
 

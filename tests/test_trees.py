@@ -86,6 +86,14 @@ def test_each_step_can_be_switched_off() -> None:
     assert cleaned(text, AS_IT_IS) == "(TOP (NP-1 (NP-1 (NP-2 (NN a) (-NONE- *)))))"
 
 
+def test_tags_are_left_alone_unless_they_are_to_be_cut() -> None:
+    text = "( (NP-SBJ (D-A the) (N|NPR-D=1 cat) (-LRB- x)))"
+    assert cleaned(text) == "(TOP (NP (D-A the) (N|NPR-D=1 cat) (-LRB- x)))"
+    assert cleaned(text, Cleaning(strip_tags=True)) == "(TOP (NP (D the) (N cat) (-LRB- x)))"
+    whole = Cleaning(strip_functions=False, strip_tags=True)
+    assert cleaned(text, whole) == "(TOP (NP-SBJ (D the) (N cat) (-LRB- x)))"
+
+
 def test_the_pattern_for_empty_elements_can_be_changed() -> None:
     assert cleaned("(S (X e) (Y e))", Cleaning(empty_elements="X .*")) == "(TOP (S (Y e)))"
 

@@ -22,7 +22,7 @@ class ParseSettings:
     trees, and how many trees.
     """
 
-    decoder: str = "max-rule"
+    decoder: str | None = None
     count: int = 1
     p_min: float | None = None
     marginals: bool = False

@@ -13,7 +13,7 @@ import numpy as np
 
 from lveg._version import __version__
 from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses
-from lveg.decoding.derivations import decode, tree_of
+from lveg.decoding.derivations import DECODERS, decode, tree_of
 from lveg.decoding.marginals import Span, constituents
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
@@ -163,10 +163,16 @@ class Parser:
         """The builder of forests; exact where its probabilities are the answer."""
         return CoarseParser(self.grammar, self.weight, is_exact=self.is_treebank)
 
+    @property
+    def decoder(self) -> str:
+        """How the best tree is chosen if nothing else is said."""
+        decoder = self.info.get("decoder")
+        return decoder if decoder in DECODERS else "max-rule"
+
     def parse(
         self,
         words: str | Sequence[str],
-        decoder: str = "max-rule",
+        decoder: str | None = None,
         count: int = 1,
         constraints: Constraints = NO_CONSTRAINTS,
         p_min: float | None = None,
@@ -176,8 +182,9 @@ class Parser:
     ) -> Parse:
         """The best analysis of any sentence, or the `count` best; an empty sentence has the empty tree.
 
-        words: a list, or a text whose words are separated by white space. within: trees of the same words, by any
-        parser; if the grammar derives any of them, the analyses are those that the rules of these trees make.
+        words: a list, or a text whose words are separated by white space. decoder: max-rule, viterbi or mbr; if not
+        given, the one that the parser was found best with. within: trees of the same words, by any parser; if the
+        grammar derives any of them, the analyses are those that the rules of these trees make.
         """
         _check(count, p_min)
         words = [escape_word(word) for word in words_of(words)]
@@ -195,7 +202,7 @@ class Parser:
         self,
         words: Sequence[str],
         parses: Parses,
-        decoder: str = "max-rule",
+        decoder: str | None = None,
         count: int = 1,
         constraints: Constraints = NO_CONSTRAINTS,
         marginals: bool = False,
@@ -207,6 +214,7 @@ class Parser:
         plain = self._treebank(parses)
         family = plain if fallback == "glue" else self.family
         posterior = family.posterior(forest)
+        decoder = decoder or self.decoder
         best = decode(grammar, forest, posterior, decoder, count) if posterior.is_sound else []
         if not best and family is not plain:  # subtypes that were learned without smoothing may fit nowhere
             family, fallback = plain, fallback or plain.name

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Self, cast
 
@@ -114,6 +114,10 @@ class Options:
     def take(cls, given: dict[str, Any]) -> Self:
         """An instance from those of the given values that are its own, which are removed from `given`."""
         return cls(**{item.name: given.pop(item.name) for item in describe(cls) if item.name in given})
+
+    def for_size(self, sentences: int, given: Collection[str]) -> Self:
+        """With values that suit this number of training sentences, but for the options with the given names."""
+        return self
 
     def record(self, for_resume: bool = False) -> dict[str, Any]:
         """Names and values, as a model file or config keeps them.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lveg.grammar.lexicon import LexiconOptions
     from lveg.trees import Cleaning
 
-DATA, WORDS, TREES = "Data", "Words", "Trees"
+DATA, WORDS, TREES, CONTEXT = "Data", "Words", "Trees", "Context"
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,23 @@ class TaskOptions(Options):
 class ParserOptions(TaskOptions):
     """How trees are cleaned and cut."""
 
+    context: str | None = option(
+        None, "What multiplies the rules, from the words around them: features, or none. If not given: features, "
+        "or none if --model is given.",
+        group=CONTEXT, metavar="NAMES",
+    )  # fmt: skip
+    ensemble: bool = option(
+        False, "Train a grammar of another kind as well, and write the product of both as one model: more accurate, "
+        "but slower.", group=CONTEXT,
+    )  # fmt: skip
     binarise: str = option(
         "right", "Cut long phrases from the right, the left, or outward from a learned head.",
         group=TREES, choices=("right", "left", "head"),
     )  # fmt: skip
     horizontal: int = option(0, "Sibling labels that a part of a phrase remembers.", group=TREES, least=0)
     vertical: int = option(1, "1: a label alone; 2: with its parent's; and so on.", group=TREES, least=1)
-    keep_functions: bool = option(False, "Keep function tags and indices in labels: NP-SBJ-1 stays so.", group=TREES)
+    keep_functions: bool = option(False, "Keep function labels and indices of phrases: NP-SBJ-1 stays so.", group=TREES)
+    cut_tags: bool = option(False, "Cut tags at - = and | as well: N-D becomes N.", group=TREES)
     keep_traces: bool = option(False, "Keep traces and other empty elements.", group=TREES)
     keep_unaries: bool = option(False, "Keep X over X as two phrases.", group=TREES)
     empty: str | None = option(
@@ -77,7 +87,7 @@ class ParserOptions(TaskOptions):
         pattern = "" if self.keep_traces else EMPTY_ELEMENTS
         if self.empty:
             pattern = f"{pattern}|{self.empty}" if pattern else self.empty
-        return Cleaning(not self.keep_functions, pattern, not self.keep_unaries)
+        return Cleaning(not self.keep_functions, pattern, not self.keep_unaries, self.cut_tags)
 
     @property
     def binarisation(self) -> Binarisation:

@@ -14,16 +14,25 @@ from lveg.chart.coarse import CoarseParser, Parses
 from lveg.errors import UsageError
 from lveg.evaluation.models import score_parser, score_tagger
 from lveg.families.chain import Chains
-from lveg.families.forest import Judge
-from lveg.families.registry import Kind, default_kind, find_trainable, treebank_kind
+from lveg.families.forest import ForestFamily, Judge
+from lveg.families.registry import (
+    NO_CONTEXT,
+    Kind,
+    default_kind,
+    find_trainable,
+    layers,
+    partner_kinds,
+    treebank_kind,
+)
 from lveg.grammar.binarise import learn_heads
 from lveg.grammar.estimate import hmm_weights, pcfg_weights
 from lveg.grammar.grammar import Grammar, fingerprint, tag_grammar, tree_grammar
 from lveg.grammar.lexicon import Tagged
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.data import TagData, TreeData
+from lveg.learning.options import ForestOptions
 from lveg.learning.run import Run
-from lveg.model import Parser, Tagger
+from lveg.model import Parser, Tagger, combine
 from lveg.options import Options
 from lveg.report import Report, silent
 from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions
@@ -67,29 +76,34 @@ def train_parser(
     `lveg train parser --model NAME --help`, with `_` for `-`.
     """
     begun = time.perf_counter()
-    kind, task, own = _options("parser", ParserOptions, model, options)
+    kind, task, own, above = _options("parser", ParserOptions, model, options)
     trees = _gold_trees(train, task.cleaning, setting.faults)
     trees = _short_enough(trees, task.max_length, lambda tree: len(tree.words()), setting.report)
     binarisation = task.binarisation
     if binarisation.direction == "head":
         binarisation = replace(binarisation, heads=learn_heads(trees))
+    own = own.for_size(len(trees), options)
     grammar = tree_grammar(trees, binarisation, task.lexicon)
     gold = (
         _gold_trees(dev, replace(task.cleaning, collapse_unaries=False), setting.faults, "to score on") if dev else []
     )
     _announce(grammar, setting.report)
     weight = pcfg_weights(grammar)
-    info = _info(task, kind, own, grammar, len(trees)) | ({"dev_fingerprint": trees_fingerprint(gold)} if gold else {})
+    info = _info(task, kind, [own, *above.values()], grammar, len(trees))
+    info |= {"dev_fingerprint": trees_fingerprint(gold)} if gold else {}
     plain = treebank_kind("parser").load_family().restore(grammar, weight, {}, {})
     start = Parser(grammar, weight, task.cleaning, binarisation, info, cast(Judge, plain))
     prepared: list[Parses] | None = None
+    partners = partner_kinds("parser", kind) if task.ensemble else []
     if gold and not kind.is_treebank:
         coarse = replace(start.coarse, is_exact=False)
-        prepared = coarse_parses(coarse, gold, cast(type[Judge], kind.load_family()).p_min, setting)
+        p_min = min(cast(type[Judge], item.load_family()).p_min for item in (kind, *partners))
+        prepared = coarse_parses(coarse, gold, p_min, setting)
 
-    def summary(family: Judge) -> dict[str, Any]:
+    def summary(family: Judge, decoder: str | None = None) -> dict[str, Any]:
         parser = replace(start, family=family)
-        return score_parser(parser, gold, threads=setting.threads, report=setting.report, prepared=prepared).summary
+        scores = score_parser(parser, gold, decoder, setting.threads, setting.report, prepared)
+        return scores.summary
 
     def score(family: Judge) -> tuple[float, dict[str, Any]]:
         found = summary(family)
@@ -98,11 +112,21 @@ def train_parser(
 
     run = _run(
         setting, task, score if gold else None, lambda family: replace(start, family=family),
-        train=trees_fingerprint(trees), info=info, own=own,
+        train=trees_fingerprint(trees), info=info, own=[own, *above.values()],
     )  # fmt: skip
-    family, facts = kind.load_learning()(TreeData(start.coarse, binarisation, trees), own, run)
+    data = TreeData(start.coarse, binarisation, trees)
+    is_staged = above or partners
+    family, facts = kind.load_learning()(data, own, run.stage(0) if is_staged else run)
+    if above:
+        family = _with_contexts(data, family, own, above, run.stage(1))
+    if partners:
+        members = (family, *_partners(data, partners, run))
+        family = combine([replace(start, family=member) for member in members]).family
     if gold:
-        facts = facts | {"dev": summary(family)}
+        decoders = ("max-rule", "mbr") if is_staged else ("max-rule",)
+        scores = {decoder: summary(family, decoder) for decoder in decoders}
+        decoder = max(decoders, key=lambda decoder: float(scores[decoder]["f1"]))
+        facts = facts | ({"decoder": decoder} if is_staged else {}) | {"dev": scores[decoder]}
         setting.report("dev", facts["dev"])
     setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
     return replace(start, info=info | facts, family=family)
@@ -127,14 +151,15 @@ def train_tagger(
     train, dev: CoNLL-U files, or sentences as (word, tag) pairs. model, options: see `train_parser`.
     """
     begun = time.perf_counter()
-    kind, task, own = _options("tagger", TaggerOptions, model, options)
+    kind, task, own, _ = _options("tagger", TaggerOptions, model, options)
     tagged = _gold_tags(train, task.column, setting.faults)
     tagged = _short_enough(tagged, task.max_length, len, setting.report)
+    own = own.for_size(len(tagged), options)
     grammar = tag_grammar(tagged, task.lexicon)
     gold = _gold_tags(dev, task.column, setting.faults, "to score on") if dev else []
     _announce(grammar, setting.report)
     weight = hmm_weights(grammar)
-    info = _info(task, kind, own, grammar, len(tagged)) | ({"dev_fingerprint": fingerprint(gold)} if gold else {})
+    info = _info(task, kind, [own], grammar, len(tagged)) | ({"dev_fingerprint": fingerprint(gold)} if gold else {})
     plain = treebank_kind("tagger").load_family().restore(grammar, weight, {}, {})
     start = Tagger(grammar, weight, task.column, info, cast(Chains, plain))
 
@@ -146,7 +171,7 @@ def train_tagger(
 
     run = _run(
         setting, task, score if gold else None, lambda family: replace(start, family=family),
-        train=fingerprint(tagged), info=info, own=own,
+        train=fingerprint(tagged), info=info, own=[own],
     )  # fmt: skip
     family, facts = kind.load_learning()(TagData(grammar, weight, tagged), own, run)
     tagger = replace(start, info=info | facts, family=family)
@@ -160,24 +185,55 @@ def train_tagger(
 Task = TypeVar("Task", bound=TaskOptions)
 
 
-def _options(task: str, form: type[Task], model: str | None, given: dict[str, Any]) -> tuple[Kind, Task, Options]:
-    """(the family, the options of the task, those of the family) from a model's name and keywords."""
+def _options(
+    task: str, form: type[Task], model: str | None, given: dict[str, Any]
+) -> tuple[Kind, Task, Options, dict[Kind, Options]]:
+    """(the family, the options of the task, those of the family, those of what goes on top) from keywords.
+
+    On top go contexts, and before them the family that learns them.
+    """
     kind = default_kind(task) if model is None else find_trainable(task, model)
+    above = layers(task, given.get("context"), model)
     rest = dict(given)
+    if task == "parser":
+        rest["context"] = ",".join(item.name for item in above[1:]) or NO_CONTEXT
     task_options, own = form.take(rest), kind.load_options().take(rest)
+    chosen = {item: item.load_options().take(rest) for item in above}
     if rest:
         raise UsageError(f"{', '.join(rest)}: not an option of a {task} of model {kind.name}")
-    return kind, task_options, own
+    return kind, task_options, own, chosen
+
+
+def _partners(data: TreeData, partners: Sequence[Kind], run: Run) -> list[Judge]:
+    """Families that are trained beside another one, with their usual options."""
+    found = []
+    for number, kind in enumerate(partners, start=2):
+        run.report("partner", {"model": kind.name})
+        options = kind.load_options()().for_size(len(data.trees), ())
+        family, _ = kind.load_learning()(data, options, run.stage(number))
+        found.append(family)
+    return found
+
+
+def _with_contexts(data: TreeData, family: Any, own: Options, above: dict[Kind, Options], run: Run) -> Judge:
+    """The family with contexts on top, learned; the forests are those that its own options tell of."""
+    (layer, options), *contexts = above.items()
+    if not isinstance(family, ForestFamily):
+        raise UsageError(f"a parser of model {family.name} takes no context")
+    started = [kind.load_learning()(data.grammar, chosen) for kind, chosen in contexts]
+    forests = own if isinstance(own, ForestOptions) else ForestOptions()
+    learned: Judge = layer.load_learning()(data, family, started, options, forests, run)
+    return learned
 
 
 def _run(
     setting: Setting, task: TaskOptions, score: Callable[[Any], Any] | None, model: Callable[[Any], Any], train: str,
-    info: dict[str, Any], own: Options,
+    info: dict[str, Any], own: Sequence[Options],
 ) -> Run:  # fmt: skip
     """How learning is carried out; a run goes on from a checkpoint of the same data and options."""
     keep, checkpoint = setting.keep, setting.checkpoint
     key = {"train": train, "dev": info.get("dev_fingerprint"), "grammar": info["train_fingerprint"]}
-    key |= {"model": info["config"]["model"], "task": task.record(True), "options": own.record(True)}
+    key |= {"model": info["config"]["model"], "task": task.record(True), "options": _record(own, True)}
     return Run(
         seed=task.seed,
         threads=setting.threads,
@@ -270,11 +326,16 @@ def _announce(grammar: Grammar, report: Report) -> None:
     )
 
 
-def _info(task: TaskOptions, kind: Kind, own: Options, grammar: Grammar, sentences: int) -> dict[str, Any]:
+def _record(options: Sequence[Options], for_resume: bool = False) -> dict[str, Any]:
+    """The values of several groups of options."""
+    return {name: value for group in options for name, value in group.record(for_resume).items()}
+
+
+def _info(task: TaskOptions, kind: Kind, own: Sequence[Options], grammar: Grammar, sentences: int) -> dict[str, Any]:
     """What the model file tells about its making."""
     return {
         "lveg": __version__,
-        "config": {"model": kind.name, **task.record(), **own.record()},
+        "config": {"model": kind.name, **task.record(), **_record(own)},
         "train_fingerprint": grammar.fingerprint,
         "train_sentences": sentences,
     }

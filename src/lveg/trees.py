@@ -168,7 +168,8 @@ def rebuild(tree: Tree, make: Callable[[Tree, list[Tree]], Tree | None]) -> Tree
 class Cleaning:
     """Which steps turn an annotated tree into the tree that is modelled and scored.
 
-    strip_functions: `NP-SBJ=2` to NP, `ADVP|PRT` to ADVP; labels that begin with `-` stay whole.
+    strip_functions: `NP-SBJ=2` to NP, `ADVP|PRT` to ADVP; labels that begin with `-` stay whole, and so do tags.
+    strip_tags: the same for tags; in some treebanks they carry case or the like after a hyphen, as in `N-D`.
     empty_elements: pattern for `label word` of leaves to remove, with phrases then empty; "" for none.
     collapse_unaries: a phrase over one phrase of the same label becomes one phrase.
     """
@@ -176,6 +177,7 @@ class Cleaning:
     strip_functions: bool = True
     empty_elements: str = EMPTY_ELEMENTS
     collapse_unaries: bool = True
+    strip_tags: bool = False
 
     def __call__(self, tree: Tree) -> Tree | None:
         """The cleaned tree under one ROOT bracket, or None where no word is left."""
@@ -187,7 +189,8 @@ def clean(tree: Tree, steps: Cleaning) -> Tree | None:
     empty = re.compile(steps.empty_elements) if steps.empty_elements else None
 
     def make(node: Tree, children: list[Tree]) -> Tree | None:
-        label = bare_label(node.label) if steps.strip_functions else node.label
+        is_cut = steps.strip_functions if node.word is None else steps.strip_tags
+        label = bare_label(node.label) if is_cut else node.label
         if node.word is not None:
             if empty is not None and empty.fullmatch(f"{node.label} {node.word}"):
                 return None

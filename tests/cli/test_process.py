@@ -211,7 +211,9 @@ def test_ctrl_c_while_training_leaves_no_file(samples: Samples, tmp_path: Path) 
     out = tmp_path / "models" / "m"
     out.parent.mkdir()
     out.write_text("old")
-    process = start("train", "parser", samples.train_trees, "--dev", dev, "--out", out, "--threads", 2)
+    process = start(
+        "train", "parser", "--model", "pcfg", samples.train_trees, "--dev", dev, "--out", out, "--threads", 2
+    )
     assert process.stderr is not None
     while not process.stderr.readline().startswith(b"grammar"):
         assert process.poll() is None

@@ -28,7 +28,7 @@ def test_by_hand() -> None:
 
 def test_trees_drawn_from_the_model_are_calibrated() -> None:
     """Where the truth is drawn from P(tree | sentence), the probabilities are right by definition."""
-    parser = train_parser(DATA / "demo-train.mrg")
+    parser = train_parser(DATA / "demo-train.mrg", model="pcfg")
     trees = [tree for tree in read_trees(DATA / "demo-dev.mrg") if len(tree.words()) <= 14][:150]
     drawn = [tree for number, tree in enumerate(trees) for tree in parser.sample(tree.words(), 1, seed=number)]
     sentences = (Input(tree.words()) for tree in drawn)

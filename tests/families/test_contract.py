@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,13 +18,13 @@ from oracles import central_difference, edge_lists
 
 from lveg.container import pack as pack_file
 from lveg.container import unpack
-from lveg.contexts.context import ForestContext
+from lveg.contexts.context import ForestContext, Kept
 from lveg.errors import ModelError
 from lveg.families.chain import word_tags
 from lveg.families.contextual.family import Contextual
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import ForestFamily
-from lveg.families.registry import Kind, trainable, treebank_kind
+from lveg.families.registry import Kind, kinds, trainable, treebank_kind
 from lveg.forest.builders import Constraints
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -306,6 +307,91 @@ class TestTaggers:
         check_refusals(trained_tagger(kind), tmp_path)
 
 
+CONTEXTS = {name: kind for name, kind in kinds("parser-context").items() if kind.learning}
+context_kinds = pytest.mark.parametrize("context", CONTEXTS.values(), ids=CONTEXTS)
+base_kinds = pytest.mark.parametrize("base", ["pcfg", "gm"])
+
+
+@cache
+def trained_in_context(context: Kind, base: str, threads: int = 1) -> Parser:
+    """A small parser with a context on top of a family."""
+    return in_context(context, base, Setting(threads=threads))
+
+
+def in_context(context: Kind, base: str, setting: Setting) -> Parser:
+    options = small_options(PARSERS[base]) | {"context_epochs": 2, "context_batch": 16}
+    return train_parser(trees()[:50], trees()[50:], base, setting, context=context.name, **options)
+
+
+class TestContexts:
+    @context_kinds
+    def test_what_it_is(self, context: Kind) -> None:
+        assert context.load_family().name == context.name
+        assert context.summary.endswith(".")
+        for item in describe(context.load_options()):
+            assert item.option.help.endswith("."), item.name
+
+    @context_kinds
+    @parser_kinds
+    def test_gradient_equals_differences(self, kind: Kind, context: Kind) -> None:
+        started = context.load_learning()(trained(kind).grammar, context.load_options()())
+        examples = ((started.rows(forest), np.ones(forest.n_edges)) for pair in forests() for forest in pair)
+        grown = replace(started.grown(examples), least=0.0)
+        value = np.random.default_rng(1).normal(0.0, 0.3, grown.value.shape)
+        check_gradient(Contextual(family_of(kind), (grown.with_value(value),)), forests())
+
+    @context_kinds
+    def test_it_tells_which_slopes_it_changed(self, context: Kind) -> None:
+        family = trained_in_context(context, "gm").family
+        assert isinstance(family, Contextual)
+        (own,) = family.contexts
+        forest, slope = forests()[0][0], np.zeros(own.value.size)
+        for noise in (0, 5):
+            touched = own.add(own.rows(forest), np.ones(forest.n_edges), slope, noise)
+            assert set(np.flatnonzero(slope)) <= set(touched.tolist())
+            slope[touched] = 0.0
+
+    @context_kinds
+    def test_noise_leaves_out_the_same_by_the_same_number(self, context: Kind) -> None:
+        family = trained_in_context(context, "gm").family
+        assert isinstance(family, Contextual)
+        own = replace(family.contexts[0], dropout=0.5)  # type: ignore[type-var]
+        rows = own.rows(forests()[0][0])
+        assert np.array_equal(own.score(rows, 7), own.score(rows, 7))
+        assert not np.array_equal(own.score(rows, 7), own.score(rows, 8))
+        assert not np.array_equal(own.score(rows, 7), own.score(rows))
+
+    @base_kinds
+    @context_kinds
+    def test_file_round_trip_to_the_same_bytes(self, context: Kind, base: str, tmp_path: Path) -> None:
+        check_round_trip(trained_in_context(context, base), tmp_path)
+
+    @context_kinds
+    def test_any_number_of_threads_the_same_bytes(self, context: Kind, tmp_path: Path) -> None:
+        one, three = (file_bytes(trained_in_context(context, "gm", threads), tmp_path) for threads in (1, 3))
+        assert one == three
+
+    @base_kinds
+    @context_kinds
+    def test_resume_to_the_same_bytes(self, context: Kind, base: str, tmp_path: Path) -> None:
+        for stopper in (Stopper(), Stopper("context")):
+            run = str(tmp_path / f"run{stopper.after}")
+            with suppress(StopError):
+                in_context(context, base, Setting(report=stopper, checkpoint=Checkpoint(run)))
+            again = in_context(context, base, Setting(checkpoint=Checkpoint(run, resume=True)))
+            assert file_bytes(again, tmp_path) == file_bytes(trained_in_context(context, base), tmp_path)
+
+    @context_kinds
+    def test_altered_files_are_refused(self, context: Kind, tmp_path: Path) -> None:
+        check_refusals(trained_in_context(context, "gm"), tmp_path)
+
+    @context_kinds
+    def test_config_trains_the_same_bytes(self, context: Kind, tmp_path: Path) -> None:
+        first = trained_in_context(context, "gm")
+        again = train_parser(trees()[:50], trees()[50:], **first.info["config"])
+        assert file_bytes(again, tmp_path) == file_bytes(first, tmp_path)
+
+
 @dataclass(frozen=True, eq=False)
 class Capitals(ForestContext):
     """A weight per rule where the first word of its span has a capital, and its negative elsewhere."""
@@ -333,13 +419,14 @@ class Capitals(ForestContext):
             begin = end
         return np.concatenate(rules), np.concatenate(signs)
 
-    def score(self, rows: Ints) -> Floats:
+    def score(self, rows: Ints, noise: int = 0, kept: Kept | None = None) -> Floats:
         rule, sign = self._parts(rows)
         return np.asarray(sign * self.value[rule])
 
-    def add(self, rows: Ints, edge_slope: Floats, slope: Floats) -> None:
+    def add(self, rows: Ints, edge_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
         rule, sign = self._parts(rows)
         np.add.at(slope, rule, sign * edge_slope)
+        return np.unique(rule)
 
     def arrays(self) -> Arrays:
         return {"value": self.value}
@@ -382,11 +469,14 @@ class StopError(Exception):
 class Stopper:
     """A report that interrupts learning after the first state was kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, after: str = "") -> None:
+        self.after = after
         self.seen: list[str] = []
 
     def __call__(self, event: str, facts: dict[str, Any]) -> None:
-        if event == "progress" and {"epoch", "cycle"} & set(self.seen):
+        if event == self.after:
+            self.after, self.seen = "", []
+        if event == "progress" and not self.after and {"epoch", "cycle"} & set(self.seen):
             raise StopError
         if event == "progress" and str(facts["what"]).endswith(("merge", "smooth")):
             raise StopError

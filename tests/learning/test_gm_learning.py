@@ -56,7 +56,7 @@ def dev() -> list[Tree]:
 @pytest.fixture(scope="module")
 def plain(trees: list[Tree], dev: list[Tree]) -> Parser:
     """The treebank grammar."""
-    return train_parser(trees, dev)
+    return train_parser(trees, dev, "pcfg")
 
 
 @pytest.fixture(scope="module")

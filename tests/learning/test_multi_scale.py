@@ -34,7 +34,7 @@ class StopError(Exception):
 
 @pytest.fixture(scope="module")
 def plain(trees: list[Tree], dev: list[Tree]) -> Parser:
-    return train_parser(trees, dev)
+    return train_parser(trees, dev, "pcfg")
 
 
 @pytest.fixture(scope="module")

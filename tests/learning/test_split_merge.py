@@ -40,13 +40,13 @@ class StopError(Exception):
 @pytest.fixture(scope="module")
 def plain(trees: list[Tree]) -> Parser:
     """The treebank grammar, with words as they are counted."""
-    return train_parser(trees, smooth=0)
+    return train_parser(trees, model="pcfg", smooth=0)
 
 
 @pytest.fixture(scope="module")
 def baseline(trees: list[Tree], dev: list[Tree]) -> float:
     """The F1 of the treebank grammar."""
-    f1: float = train_parser(trees, dev).info["dev"]["f1"]
+    f1: float = train_parser(trees, dev, "pcfg").info["dev"]["f1"]
     return f1
 
 

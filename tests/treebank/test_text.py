@@ -94,7 +94,7 @@ def test_standard_input_is_text_unless_told(monkeypatch: pytest.MonkeyPatch) -> 
 def test_brackets(tmp_path: Path) -> None:
     text = "( (S (NP-1 (NNP-X a)) (-NONE- *) (NN b)))\n(())\n( (S (-NONE- *)))\n"
     path = make(tmp_path, "a.mrg.gz", text)
-    assert list(read_sentences(path)) == [Input(["a", "b"], ["NNP", "NN"]), Input([], []), Input([], [])]
+    assert list(read_sentences(path)) == [Input(["a", "b"], ["NNP-X", "NN"]), Input([], []), Input([], [])]
     keep = Cleaning(strip_functions=False, empty_elements="")
     assert list(read_sentences(path, Reading(cleaning=keep))) == [
         Input(["a", "*", "b"], ["NNP-X", "-NONE-", "NN"]),

@@ -30,12 +30,12 @@ def demo() -> None:
     with tempfile.TemporaryDirectory() as folder, console_report() as report:
         setting = Setting(default_threads(), report)
         train, dev_trees = [str(data / "demo-train.mrg")], [str(data / "demo-dev.mrg")]
-        typer.echo("1. The grammar of 1,750 trees (lveg train parser demo-train.mrg --dev demo-dev.mrg ...)")
-        plain = train_parser(train, dev_trees, setting=setting)
+        typer.echo("1. The grammar of 1,750 trees (lveg train parser demo-train.mrg --model pcfg ...)")
+        plain = train_parser(train, dev_trees, "pcfg", setting)
         typer.echo(f"   labelled F1 {plain.info['dev']['f1']:.2f}\n")
 
-        typer.echo("   The same with latent subtypes (... --model gm --epochs 8)")
-        parser = train_parser(train, dev_trees, "gm", setting, epochs=8)
+        typer.echo("   The same with latent subtypes and the words around each rule (... --epochs 8)")
+        parser = train_parser(train, dev_trees, setting=setting, epochs=8, batch=64, context_epochs=2)
         path = os.path.join(folder, "demo-parser.lveg")
         save_model(parser, path)
         parser = load_model(path)  # type: ignore[assignment]

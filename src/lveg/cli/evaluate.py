@@ -11,6 +11,7 @@ import typer
 from lveg.cli.options import (
     STANDARD,
     Column,
+    CutTags,
     EmptyElements,
     InputFormatOption,
     InputFormats,
@@ -92,6 +93,7 @@ def evaluate(
     train: KnownFrom = None,
     input_format: InputFormatOption = None,
     keep_functions: KeepFunctions = False,
+    cut_tags: CutTags = False,
     keep_traces: KeepTraces = False,
     empty: EmptyElements = None,
     calibration: CalibrationOption = False,
@@ -131,7 +133,9 @@ def evaluate(
     if is_tags:
         _evaluate_tags(task, column.value, train or [])
     else:
-        kept = ParserOptions(keep_functions=keep_functions, keep_traces=keep_traces, keep_unaries=True, empty=empty)
+        kept = ParserOptions(
+            keep_functions=keep_functions, cut_tags=cut_tags, keep_traces=keep_traces, keep_unaries=True, empty=empty
+        )
         _evaluate_brackets(task, params, kept.cleaning, calibration)
     announce_faults(faults.messages)
 
@@ -158,8 +162,8 @@ def _evaluate_brackets(task: Task, params_path: Path | None, cleaning: Cleaning,
     settings = {"params": params_path.name if params_path else "COLLINS.prm"}
     parses: list[Parse] = []
     if task.model is not None:
-        cleaning, gold, parses = _parse_gold(task, calibration)
-        settings |= {"model": model_fingerprint(task.model), "decoder": task.decoder or "max-rule"}
+        cleaning, decoder, gold, parses = _parse_gold(task, calibration)
+        settings |= {"model": model_fingerprint(task.model), "decoder": decoder}
         scores = brackets.score_pairs(gold, [parse.tree for parse in parses], params)
     else:
         gold = _trees(task.gold, cleaning, task.faults, allow_empty=True)
@@ -186,8 +190,8 @@ def _evaluate_brackets(task: Task, params_path: Path | None, cleaning: Cleaning,
     typer.echo(f"signature: {note}")
 
 
-def _parse_gold(task: Task, marginals: bool) -> tuple[Cleaning, list[Tree], list[Parse]]:
-    """The model's cleaning for scores, the gold trees and the model's parses of their words."""
+def _parse_gold(task: Task, marginals: bool) -> tuple[Cleaning, str, list[Tree], list[Parse]]:
+    """The model's cleaning for scores, the decoder, the gold trees and the model's parses of their words."""
     from dataclasses import replace
 
     from lveg.annotate import ParseSettings, parse_all
@@ -203,10 +207,11 @@ def _parse_gold(task: Task, marginals: bool) -> tuple[Cleaning, list[Tree], list
     gold = _trees(task.gold, cleaning, task.faults, allow_empty=False)
     if any(not tree.children for tree in gold):
         raise UsageError(f"{task.gold}: a gold tree has no words")
-    settings = ParseSettings(task.decoder or "max-rule", marginals=marginals)
+    decoder = task.decoder or task.model.decoder
+    settings = ParseSettings(decoder, marginals=marginals)
     with console_report(quiet=task.quiet) as report:
         found = parse_all(task.model, (Input(tree.words()) for tree in gold), settings, task.threads)
-        return cleaning, gold, [parse for _, parse in counted(found, report, "parsing", len(gold))]
+        return cleaning, decoder, gold, [parse for _, parse in counted(found, report, "parsing", len(gold))]
 
 
 def _calibrations(parses: list[Parse], gold: list[Tree]) -> dict[str, Calibration]:

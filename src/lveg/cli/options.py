@@ -84,8 +84,9 @@ EmptyElements = Annotated[
 ]
 KeepFunctions = Annotated[
     bool,
-    typer.Option("--keep-functions", help="Keep function tags and indices in labels, as in NP-SBJ-1."),
+    typer.Option("--keep-functions", help="Keep function labels and indices of phrases, as in NP-SBJ-1."),
 ]
+CutTags = Annotated[bool, typer.Option("--cut-tags", help="Cut tags at - = and | as well: N-D becomes N.")]
 KeepTraces = Annotated[bool, typer.Option("--keep-traces", help="Keep traces and other empty elements.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 

@@ -55,8 +55,11 @@ Format = Annotated[
     ),
 ]
 DecoderOption = Annotated[
-    Decoder,
-    typer.Option(help="max-rule: best product of rule posteriors. viterbi: most probable tree. mbr: best expected F1."),
+    Decoder | None,
+    typer.Option(
+        help="max-rule: best product of rule posteriors. viterbi: most probable tree. mbr: best expected F1. If not "
+        "given: what the model was found best with, else max-rule."
+    ),
 ]
 GoldTags = Annotated[bool, typer.Option(help="Keep the tags of INPUT (brackets, CoNLL-U, JSON lines).")]
 TagColumn = Annotated[Column, typer.Option(help="CoNLL-U with --gold-tags: the column of the tags.")]
@@ -89,7 +92,7 @@ def parse(
     others: WithModels = None,
     kbest: Kbest = 1,
     format: Format = ParseFormat.brackets,
-    decoder: DecoderOption = Decoder.max_rule,
+    decoder: DecoderOption = None,
     input_format: InputFormatOption = None,
     gold_tags: GoldTags = False,
     column: TagColumn = Column.upos,
@@ -128,7 +131,8 @@ def parse(
     parser = load_parser(model, others)
     pruner = load_parser(prune_with) if prune_with else None
     is_json, width = format is ParseFormat.jsonl, shutil.get_terminal_size().columns
-    settings = ParseSettings(decoder.value, kbest, p_min, is_json, max_words, gold_tags, pruner, prune_kbest)
+    chosen = None if decoder is None else decoder.value
+    settings = ParseSettings(chosen, kbest, p_min, is_json, max_words, gold_tags, pruner, prune_kbest)
     reading = Reading(input_format.value if input_format else None, parser.cleaning, column.value)
     job = Annotation("parsing", files, reading, out, skip_bad, quiet)
     results = parse_all(parser, with_trees(job.sentences(), constraints), settings, thread_count(threads, files))

@@ -13,7 +13,15 @@ import typer
 
 from lveg.cli.options import Quiet, SkipBad, Threads, check_outputs, thread_count
 from lveg.errors import UsageError
-from lveg.families.registry import default_kind, find_trainable, trainable
+from lveg.families.registry import (
+    NO_CONTEXT,
+    default_kind,
+    find_trainable,
+    layer_kinds,
+    layers,
+    trainable,
+    trainable_contexts,
+)
 from lveg.learning.options import FORESTS, LEARNING
 from lveg.options import Described, describe, read_config
 from lveg.task_options import ParserOptions, TaggerOptions
@@ -56,40 +64,49 @@ def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
     for task in TASKS:
         own = arguments[1:] if arguments[:1] == [task] else []
         try:
-            kind = _kind(task, own)
+            kinds = _kinds(task, own)
             if is_complete:
-                _check_flags(task, kind, own)
+                _check_flags(task, kinds, own)
         except UsageError:
             if is_complete:
                 raise
-            kind = default_kind(task)
-        app.command(task)(_command(task, kind))
+            kinds = _kinds(task, [])
+        app.command(task)(_command(task, kinds))
     return app
 
 
-def _kind(task: str, arguments: Sequence[str]) -> Kind:
-    """The family that the arguments of a command, or the config file among them, name."""
-    name, config = _value(arguments, "--model"), _value(arguments, "--config")
-    if name is not None:
-        return find_trainable(task, name)
-    found = None if config is None else read_config(config).get("model")
-    if found is None:
-        return default_kind(task)
+def _kinds(task: str, arguments: Sequence[str]) -> list[Kind]:
+    """The family that the arguments of a command, or the config file among them, name; and what goes on top of it."""
+    config = _value(arguments, "--config")
+    values = {} if config is None else read_config(config)
+    names: list[str | None] = []
+    for name in ("model", "context"):
+        given, found = _value(arguments, f"--{name}"), values.get(name)
+        names.append(given if given is not None or found is None else str(found))
     try:
-        return find_trainable(task, str(found))
+        kind = default_kind(task) if names[0] is None else find_trainable(task, names[0])
+        return [kind, *layers(task, names[1], names[0])]
     except UsageError as error:
-        raise UsageError(f"{config}: {error}") from None
+        if _value(arguments, "--model") is None and config is not None:
+            raise UsageError(f"{config}: {error}") from None
+        raise
 
 
-def _check_flags(task: str, kind: Kind, arguments: Sequence[str]) -> None:
-    """Refuse an option of another family by name."""
-    own = {item.flag for item in _described(task, kind)}
+def _check_flags(task: str, kinds: Sequence[Kind], arguments: Sequence[str]) -> None:
+    """Refuse an option of another family or context by name."""
+    own = {item.flag for item in _described(task, kinds)}
     for argument in arguments:
         flag = argument.partition("=")[0].replace("--no-", "--", 1)
         if flag.startswith("--") and flag not in own:
             others = [other.name for other in trainable(task).values() if _has(other, flag)]
             if others:
-                raise UsageError(f"{flag} is an option of --model {' or '.join(others)}, not of --model {kind.name}")
+                name = kinds[0].name
+                raise UsageError(f"{flag} is an option of --model {' or '.join(others)}, not of --model {name}")
+            for context in trainable_contexts(task).values():
+                if _has(context, flag):
+                    raise UsageError(f"{flag} needs --context {context.name}")
+            if any(_has(other, flag) for other in layer_kinds(task)):
+                raise UsageError(f"{flag} needs --context")
 
 
 def _has(kind: Kind, flag: str) -> bool:
@@ -106,19 +123,19 @@ def _value(arguments: Sequence[str], flag: str) -> str | None:
     return None
 
 
-def _described(task: str, kind: Kind) -> list[Described]:
-    """The options of a family, its own groups first, and those of the task."""
-    own = [*describe(kind.load_options())]
+def _described(task: str, kinds: Sequence[Kind]) -> list[Described]:
+    """The options of a family and of what goes on top, its own groups first, and those of the task."""
+    own = [item for kind in kinds for item in describe(kind.load_options())]
     groups = list(dict.fromkeys(item.option.group for item in own))
     own.sort(key=lambda item: (item.option.group in (LEARNING, FORESTS), groups.index(item.option.group)))
     return [*own, *describe(TASKS[task])]
 
 
-def _command(task: str, kind: Kind) -> Callable[..., None]:
-    """The command that trains a model of this family."""
+def _command(task: str, kinds: Sequence[Kind]) -> Callable[..., None]:
+    """The command that trains a model of this family with what goes on top."""
 
     def command(**given: Any) -> None:
-        _train(task, kind, given)
+        _train(task, kinds, given)
 
     option = typer.Option
     dev_help = "Held-out data to score the model on; may be repeated."
@@ -135,12 +152,12 @@ def _command(task: str, kind: Kind) -> Callable[..., None]:
         _parameter("skip_bad", SkipBad, False),
         _parameter("threads", Threads, None),
         _parameter("quiet", Quiet, False),
-        *(_parameter(item.name, *_typed(item)) for item in _described(task, kind)),
+        *(_parameter(item.name, *_typed(item)) for item in _described(task, kinds)),
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {item.name: item.annotation for item in parameters}
     models = "\n\n".join(f"    {other.name}: {other.summary}" for other in trainable(task).values())
-    more = inspect.cleandoc(_MORE.format(name=kind.name))
+    more = inspect.cleandoc(_MORE.format(name=kinds[0].name))
     command.__doc__ = f"{inspect.cleandoc(_HELP[task])}\n\nModels:\n\n{models}\n\n{more}"
     return command
 
@@ -179,14 +196,14 @@ def _limits(item: Described) -> str:
     return f" \\[{'; '.join(facts)}]" if facts else ""
 
 
-def _config_options(task: str, kind: Kind, path: str) -> dict[str, Any]:
+def _config_options(task: str, kinds: Sequence[Kind], path: str) -> dict[str, Any]:
     """The options in a config file, checked; a refusal names the file."""
-    known = {item.name: item for item in _described(task, kind)}
+    known = {item.name: item for item in _described(task, kinds)}
     values = read_config(path)
     values.pop("model", None)
     for name, value in values.items():
         if name not in known:
-            raise UsageError(f"{path}: {name!r} is not an option of a {task} of model {kind.name}")
+            raise UsageError(f"{path}: {name!r} is not an option of a {task} of model {kinds[0].name}")
         try:
             known[name].check(value)
         except UsageError as error:
@@ -194,7 +211,7 @@ def _config_options(task: str, kind: Kind, path: str) -> dict[str, Any]:
     return values
 
 
-def _train(task: str, kind: Kind, given: dict[str, Any]) -> None:
+def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     """Check the files, learn, save, and tell."""
     from lveg.cli.console import announce_faults, compilation_notice, console_report
     from lveg.learning.checkpoint import Checkpoint
@@ -209,10 +226,12 @@ def _train(task: str, kind: Kind, given: dict[str, Any]) -> None:
     for path in dev:
         if str(path) != "-" and not path.exists():
             raise UsageError(f"{path}: cannot be opened: No such file or directory")
-    options = {} if config is None else _config_options(task, kind, str(config))
+    options = {} if config is None else _config_options(task, kinds, str(config))
     options |= {name: str(value) if isinstance(value, StrEnum) else value for name, value in given.items()
                 if value is not None}  # fmt: skip
-    options["model"] = kind.name
+    options["model"] = kinds[0].name
+    if task == "parser":
+        options["context"] = ",".join(kind.name for kind in kinds[2:]) or NO_CONTEXT
     checkpoint = Checkpoint(f"{out}.checkpoint", resume)
     with compilation_notice(quiet), console_report(None if log is None else str(log), quiet) as report:
         checkpoint.announce(report)

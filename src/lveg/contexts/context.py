@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import numpy.typing as npt
 
 from lveg.families.family import Stored
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Ints
+
+Kept = npt.NDArray[np.bool_]
+"""Of each edge whether it is asked about."""
 
 
 class Context(Stored):
@@ -33,12 +39,27 @@ class ForestContext(Context):
         """What the context reads of a forest and its words, whatever the parameters, with its length first."""
 
     @abstractmethod
-    def score(self, rows: Ints) -> Floats:
-        """The log factor of each edge of forests one after the other; 0 for edges that stay."""
+    def score(self, rows: Ints, noise: int = 0, kept: Kept | None = None) -> Floats:
+        """The log factor of each edge of forests one after the other; 0 for edges that stay, or are not kept.
+
+        noise: if not 0, something of what the context reads is left out at random, as learning wants it; the same
+        number leaves out the same.
+        """
 
     @abstractmethod
-    def add(self, rows: Ints, edge_slope: Floats, slope: Floats) -> None:
-        """Add to `slope` the derivative of something, given its derivative in each log factor."""
+    def add(self, rows: Ints, edge_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
+        """Add to `slope` the derivative of something, given its derivative in each log factor.
+
+        The numbers of the parameters whose slope is no longer 0, if it was.
+        """
+
+    def grown(self, examples: Iterable[tuple[Ints, Floats]]) -> Self:
+        """With parameters for what occurs in some forests, given their rows and the posterior of each edge."""
+        return self
+
+    def rounded(self) -> Self:
+        """As a model file keeps it."""
+        return self
 
 
 class ChainContext(Context):

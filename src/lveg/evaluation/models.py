@@ -37,7 +37,7 @@ class TaggerScores:
 def score_parser(
     parser: Parser,
     gold: Sequence[Tree],
-    decoder: str = "max-rule",
+    decoder: str | None = None,
     threads: int = 1,
     report: Report = silent,
     prepared: Sequence[Parses] | None = None,

@@ -24,7 +24,7 @@ class Posterior:
 
     edge_weight: the weight of each edge alone; empty for families whose derivations are no products of edge weights.
     log_rule: what max-rule sums over edges, where that is not the log of `edge`. log_zs: of a product, the log Z of
-    each member.
+    each member. log_factor: what multiplied each edge, where anything did.
     """
 
     log_z: float
@@ -33,6 +33,7 @@ class Posterior:
     edge_weight: Floats
     log_rule: Floats | None = None
     log_zs: Floats | None = None
+    log_factor: Floats | None = None
 
     @property
     def is_sound(self) -> bool:

@@ -31,8 +31,9 @@ class Kind:
     name: what `--model` and model files call it. task: parser or tagger; parser-context or tagger-context for what
     multiplies them. summary: one line for `--help`. family, options, learning: where its class, its options class and
     its function `learn(data, options, run)` are, as "module:name"; no options and learning for what is not trained.
-    is_treebank: whether its parameters are just the treebank's own probabilities; each task has one such family, which
-    prunes for the others and answers when they cannot. is_default: what is trained when nothing is said.
+    is_layer: whether it is learned on top of another family, from contexts. is_treebank: whether its parameters are
+    just the treebank's own probabilities; each task has one such family, which prunes for the others and answers when
+    they cannot. is_default: what is trained when nothing is said. is_partner: what --ensemble trains beside it.
     """
 
     name: str
@@ -41,8 +42,10 @@ class Kind:
     family: str
     options: str = ""
     learning: str = ""
+    is_layer: bool = False
     is_treebank: bool = False
     is_default: bool = False
+    is_partner: bool = False
 
     def load_family(self) -> type[Stored]:
         """Its class."""
@@ -88,7 +91,7 @@ def kinds(task: str) -> dict[str, Kind]:
 
 def trainable(task: str) -> dict[str, Kind]:
     """The families of a task that can be trained."""
-    return {name: kind for name, kind in kinds(task).items() if kind.learning}
+    return {name: kind for name, kind in kinds(task).items() if kind.learning and not kind.is_layer}
 
 
 def find(task: str, name: str) -> Kind:
@@ -102,7 +105,7 @@ def find(task: str, name: str) -> Kind:
 def find_trainable(task: str, name: str) -> Kind:
     """The family of a task with this name, if it can be trained."""
     kind = find(task, name)
-    if not kind.learning:
+    if not kind.learning or kind.is_layer:
         raise UsageError(f"a {task} of model {name} is not trained: {kind.summary}")
     return kind
 
@@ -110,6 +113,49 @@ def find_trainable(task: str, name: str) -> Kind:
 def default_kind(task: str) -> Kind:
     """What is trained when nothing is said."""
     return next(kind for kind in kinds(task).values() if kind.is_default)
+
+
+NO_CONTEXT = "none"
+
+
+def trainable_contexts(task: str) -> dict[str, Kind]:
+    """The contexts of a task that can be learned on top of any family."""
+    return {name: kind for name, kind in kinds(f"{task}-context").items() if kind.learning}
+
+
+def layers(task: str, names: str | None, model: str | None) -> list[Kind]:
+    """What is learned on top of a family: nothing, or the family with contexts and the contexts with these names.
+
+    names: separated by commas; if nothing is said, those that go with the default model. model: the name of the family,
+    if one was said.
+    """
+    found = _chosen_contexts(task, names, model)
+    return [*layer_kinds(task), *found] if found else []
+
+
+def _chosen_contexts(task: str, names: str | None, model: str | None) -> list[Kind]:
+    known = trainable_contexts(task)
+    if names is None:
+        return [] if model is not None else [kind for kind in known.values() if kind.is_default]
+    if names == NO_CONTEXT:
+        return []
+    if not known:
+        raise UsageError(f"--context is not an option of a {task}")
+    chosen = names.split(",")
+    for name in chosen:
+        if name not in known or chosen.count(name) > 1:
+            raise UsageError(f"--context {names!r}: expected {NO_CONTEXT}, or some of {', '.join(known)}")
+    return [known[name] for name in chosen]
+
+
+def partner_kinds(task: str, kind: Kind) -> list[Kind]:
+    """What is trained beside a family for an ensemble."""
+    return [other for other in kinds(task).values() if other.is_partner and other is not kind]
+
+
+def layer_kinds(task: str) -> list[Kind]:
+    """The families that put contexts on top of another; at most one for each task."""
+    return [kind for kind in kinds(task).values() if kind.is_layer]
 
 
 def treebank_kind(task: str) -> Kind:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Self
 
 from lveg.options import Options, option
 
 LEARNING = "Learning"
 FORESTS = "Training forests"
+CONTEXT = "Context"
+
+MANY, MOST_MORE, UPDATES, LEAST_BATCH = 3000, 3.0, 40, 8
+"""With fewer than MANY sentences there are more epochs, up to MOST_MORE times as many; and as small batches as give
+UPDATES per epoch, but not below LEAST_BATCH (docs/decisions/0012)."""
 
 OBJECTIVES = ("generative", "discriminative")
 """The likelihood of analyses and words, by EM, or of analyses given words, by gradients."""
@@ -17,7 +25,7 @@ OBJECTIVES = ("generative", "discriminative")
 class EpochOptions(Options):
     """How long to learn."""
 
-    epochs: int = option(15, "Passes over the data.", group=LEARNING, least=1, may_change=True)
+    epochs: int = option(15, "Passes over the data; more if there is little.", group=LEARNING, least=1, may_change=True)
     patience: int = option(
         5, "Stop after this many epochs without a better score on --dev; 0: never.", group=LEARNING, least=0
     )
@@ -35,7 +43,19 @@ class GradientOptions(EpochOptions):
         2.0, "How strongly parameters are pulled towards their start; divided by the number of sentences.",
         group=LEARNING, least=0.0,
     )  # fmt: skip
-    batch: int = option(64, "Sentences per update.", group=LEARNING, least=1)
+    batch: int = option(64, "Sentences per update; fewer if there are few.", group=LEARNING, least=1)
+
+    def for_size(self, sentences: int, given: Collection[str]) -> Self:
+        """Smaller batches and more epochs where there are few sentences, so that there are enough updates."""
+        more = min(MOST_MORE, math.sqrt(MANY / max(1, sentences)))
+        if more <= 1.0:
+            return self
+        found = {
+            "batch": max(LEAST_BATCH, min(self.batch, sentences // UPDATES)),
+            "epochs": round(more * self.epochs),
+            "patience": round(more * self.patience),
+        }
+        return replace(self, **{name: value for name, value in found.items() if name not in given})
 
 
 @dataclass(frozen=True)

@@ -7,4 +7,7 @@ KIND = Kind(
     task="parser",
     summary="Any family of grammars times factors from the words around each rule.",
     family="lveg.families.contextual.family:Contextual",
+    options="lveg.families.contextual.options:ContextOptions",
+    learning="lveg.families.contextual.learning:learn",
+    is_layer=True,
 )

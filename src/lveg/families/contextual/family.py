@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
 import numpy as np
 
-from lveg.contexts.context import ForestContext
+from lveg.contexts.context import ForestContext, Kept
 from lveg.errors import GrammarError
 from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts
@@ -18,13 +18,21 @@ from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 
+OUT = -100.0
+"""The log factor of an edge that is out of the question."""
+
 
 @dataclass(frozen=True, eq=False)
 class Contextual(ForestFamily):
-    """A family, and contexts that multiply it. All of their parameters together are one vector."""
+    """A family, and contexts that multiply it. All of their parameters together are one vector.
+
+    least: parsing asks contexts only about edges to which the family alone gives this posterior; the others are out of
+    the question.
+    """
 
     family: ForestFamily
     contexts: tuple[ForestContext, ...]
+    least: float = 0.0
 
     name = "contextual"
 
@@ -42,7 +50,7 @@ class Contextual(ForestFamily):
         """The same with other parameters, which are not copied."""
         own, *rest = self._parts(value)
         contexts = (context.with_value(part) for context, part in zip(self.contexts, rest, strict=True))
-        return Contextual(self.family.with_value(own), tuple(contexts))
+        return replace(self, family=self.family.with_value(own), contexts=tuple(contexts))
 
     def _parts(self, vector: Floats) -> list[Floats]:
         """Of a vector of something for every parameter the views of the family and of each context."""
@@ -53,17 +61,20 @@ class Contextual(ForestFamily):
         return nested_arrays((self.family, *self.contexts))
 
     def facts(self) -> Facts:
-        """Names and facts of the family and the contexts."""
-        return nested_facts((self.family, *self.contexts))
+        """Names and facts of the family and the contexts, and the threshold."""
+        return nested_facts((self.family, *self.contexts)) | {"least": self.least}
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Contextual:
         """The family and its contexts in a model file."""
-        tasks = ("parser", "parser-context")
-        family, *contexts = restore_nested(tasks, cls.name, grammar, weight, arrays, facts)
+        tasks, least = ("parser", "parser-context"), facts.get("least")
+        if not isinstance(least, float) or not 0.0 <= least < 1.0:
+            raise GrammarError("its threshold is not from 0 to 1")
+        rest = {name: fact for name, fact in facts.items() if name != "least"}
+        family, *contexts = restore_nested(tasks, cls.name, grammar, weight, arrays, rest)
         if not isinstance(family, ForestFamily) or not contexts:
             raise GrammarError("it needs a family whose rules can be multiplied, and contexts")
-        return cls(family, tuple(cast(list[ForestContext], contexts)))
+        return cls(family, tuple(cast(list[ForestContext], contexts)), least)
 
     def describe(self) -> Facts:
         """What the family and the contexts are."""
@@ -89,19 +100,34 @@ class Contextual(ForestFamily):
             context.add(row, edge_slope, part)
         return log_z
 
-    def _score(self, rows: Sequence[Ints], more: Floats | None = None) -> Floats:
-        scores = [context.score(row) for context, row in zip(self.contexts, rows, strict=True)]
+    def _score(self, rows: Sequence[Ints], more: Floats | None = None, kept: Kept | None = None) -> Floats:
+        scores = [context.score(row, kept=kept) for context, row in zip(self.contexts, rows, strict=True)]
         total: Floats = np.sum(scores if more is None else [*scores, more], axis=0)
         return total
 
     def log_factor(self, forest: Forest) -> Floats:
         """The log factor of each edge of a forest."""
-        return self._score([context.rows(forest) for context in self.contexts])
+        rows = [context.rows(forest) for context in self.contexts]
+        if not self.least or forest.is_empty:
+            return self._score(rows)
+        first = self.family.posterior(forest)
+        if not first.is_sound:
+            return self._score(rows)
+        kept = (first.edge >= self.least) | (forest.edge_rule < 0)
+        score = self._score(rows, kept=kept)
+        score[~kept] = OUT
+        return score
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest."""
         own = self.log_factor(forest)
-        return self.family.posterior(forest, own if log_factor is None else own + log_factor)
+        found = self.family.posterior(forest, own if log_factor is None else own + log_factor)
+        return replace(found, log_factor=own)
+
+    def log_z(self, forest: Forest, log_factor: Floats | None = None) -> float:
+        """Log of the summed weight of all derivations."""
+        own = self.log_factor(forest)
+        return self.family.log_z(forest, own if log_factor is None else own + log_factor)
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
@@ -110,7 +136,7 @@ class Contextual(ForestFamily):
 
     def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
         """log P(derivation | sentence) of the derivations with these edges, given what `posterior` said."""
-        own = self.log_factor(forest)
+        own = self.log_factor(forest) if posterior.log_factor is None else posterior.log_factor
         plain = self.family.log_probs(grammar, forest, chosen, posterior)
         return [log_prob + float(own[edges].sum()) for log_prob, edges in zip(plain, chosen, strict=True)]
 

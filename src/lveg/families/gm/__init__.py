@@ -9,4 +9,5 @@ KIND = Kind(
     family="lveg.families.gm.family:Gm",
     options="lveg.families.gm.options:GmOptions",
     learning="lveg.families.gm.learning:learn",
+    is_default=True,
 )

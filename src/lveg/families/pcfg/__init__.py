@@ -10,5 +10,4 @@ KIND = Kind(
     options="lveg.families.pcfg.learning:PcfgOptions",
     learning="lveg.families.pcfg.learning:learn",
     is_treebank=True,
-    is_default=True,
 )

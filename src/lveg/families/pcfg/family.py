@@ -37,6 +37,11 @@ class Pcfg(ForestFamily):
         with np.errstate(divide="ignore"):
             return np.log(self.weight)
 
+    @property
+    def is_probability(self) -> bool:
+        """Always so: its weights are the treebank's rule probabilities."""
+        return True
+
     def with_value(self, value: Floats) -> Pcfg:
         """The grammar with other log weights."""
         return Pcfg(np.exp(value))

@@ -8,5 +8,6 @@ KIND = Kind(
     summary="Discrete subtypes, split in two again and again and merged where that does not help; learned by EM.",
     family="lveg.families.split_merge.family:SplitMerge",
     options="lveg.families.split_merge.options:SplitMergeOptions",
+    is_partner=True,
     learning="lveg.families.split_merge.learning:learn",
 )

@@ -1,0 +1,209 @@
+"""Log-linear weights of surface features of anchored rules  [math: features]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from lveg.contexts.context import ForestContext, Kept
+from lveg.contexts.features.templates import ATOMS, all_templates
+from lveg.contexts.forms.properties import shape
+from lveg.errors import GrammarError
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
+from lveg.forest.forest import Forest
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.features import EMPTY, PADDING, Rules, Table, grow, visit
+
+MOST_WEIGHT = 100.0
+"""Bound on abs(weight)."""
+
+GRID, MOST_STEPS, LEAST_STEPS = 1 / 64, 127, 1
+"""Weights are quantised to multiples of GRID, as int8; those below LEAST_STEPS of it are dropped."""
+
+LIKELY = 0.1
+"""A word's tags are those that it has at least this often."""
+
+_TEMPLATES = all_templates()
+_MOST_PER_EDGE = 2 * sum(len(templates) for templates in _TEMPLATES)
+_SHAPE = ATOMS.index("shape")
+_MOST_CACHED = 200_000  # words
+
+
+@dataclass(frozen=True, eq=False)
+class Features(ForestContext):
+    """Weights of features, one vector; `table` leads from the key of a feature to its weight.
+
+    dropout: the share of properties that is left out at random while the weights are learned. least: slopes of edges
+    below it are neglected then. least_share: features get a weight if they have an edge with this posterior.
+    """
+
+    grammar: Grammar
+    table: Table
+    value: Floats
+    dropout: float = 0.0
+    least: float = 0.0
+    least_share: float = 0.0
+    _atoms: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
+
+    name = "features"
+
+    def __post_init__(self) -> None:
+        check_value(self.value, len(self.value), MOST_WEIGHT)
+
+    def with_value(self, value: Floats) -> Features:
+        """The same features with other weights."""
+        return replace(self, value=value)
+
+    @cached_property
+    def _rules(self) -> Rules:
+        return Rules(self.grammar.lexical_start, self.grammar.n_rules)
+
+    @cached_property
+    def _tags(self) -> tuple[list[int], list[int]]:
+        """Of each terminal its likeliest tag, and a number that stands for all tags that it is likely to have."""
+        lexical = self.grammar.kind_slice("lexical")
+        share = np.zeros((self.grammar.lexicon.n_terminals, len(self.grammar.tags)))
+        tag = self.grammar.rule_lhs[lexical] - self.grammar.n_nonterminals
+        np.add.at(share, (self.grammar.rule_left[lexical], tag), self.grammar.count[lexical])
+        share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+        sets = [crc32(np.flatnonzero(row >= LIKELY).tobytes()) & 0x7FFFFFFF for row in share]
+        return share.argmax(axis=1).tolist(), sets
+
+    def _word_atoms(self, word: str) -> tuple[int, ...]:
+        """What is known of a word, in the order of ATOMS."""
+        found = self._atoms.get(word)
+        if found is None:
+            terminal, lowered = self.grammar.lexicon.terminal(word), word.lower()
+            tag, tags = self._tags
+            texts = (shape(word), lowered[:2], lowered[:3], lowered[-1:], lowered[-2:], lowered[-3:], lowered[-4:])
+            found = (number(word), number(lowered), tag[terminal], tags[terminal], *map(number, texts))
+            if len(self._atoms) < _MOST_CACHED:
+                self._atoms[word] = found
+        return found
+
+    def rows(self, forest: Forest) -> Ints:
+        """The words of a forest, its nodes and its edges (see kernels.features)."""
+        words = [_EDGE] * PADDING + [self._word_atoms(word) for word in forest.words] + [_EDGE] * PADDING
+        split = np.where(
+            forest.edge_right >= 0,
+            forest.node_end[np.maximum(forest.edge_left, 0)] if forest.n_edges else 0,
+            forest.node_end[forest.edge_head],
+        )
+        parts = [
+            np.array(words, np.int32).ravel(), forest.node_symbol, forest.node_start, forest.node_end, forest.edge_ptr,
+            forest.edge_rule, split,
+        ]  # fmt: skip
+        size = 4 + sum(part.size for part in parts)
+        head = np.array([size, forest.n_words, forest.n_nodes, forest.n_edges])
+        return np.concatenate([head, *parts]).astype(np.int32)
+
+    def score(self, rows: Ints, noise: int = 0, kept: Kept | None = None) -> Floats:
+        """The sum of the weights of each edge's features; without noise, times the share that noise would leave."""
+        found = np.zeros(_count_edges(rows))
+        share = np.ones_like(found) if kept is None else kept.astype(np.float64)
+        self._visit(rows, self.table, found, share, least=0.5, noise=noise)
+        return found if noise else found * (1.0 - self.dropout)
+
+    def add(self, rows: Ints, edge_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
+        """Add the slope of each edge to its features."""
+        touched = np.empty(slope.size, np.int32)
+        if not noise:
+            edge_slope = edge_slope * (1.0 - self.dropout)
+        return touched[: self._visit(rows, self.table, None, edge_slope, slope, touched, self.least, noise)]
+
+    def grown(self, examples: Iterable[tuple[Ints, Floats]]) -> Features:
+        """With weights, all 0, for the features of the edges whose posterior is at least `least_share`."""
+        table, size, least = empty_table(2**16), 0, self.least_share
+        for rows, share in examples:
+            room = size + _MOST_PER_EDGE * int((share >= least).sum())
+            while 2 * room > len(table.key):  # a table is at most half full
+                larger = empty_table(2 * len(table.key))
+                grow(table, larger)
+                table = larger
+            size = self._visit(rows, table, None, share, None, None, least, size=size)
+        return replace(self, table=table, value=np.zeros(size))
+
+    def _visit(
+        self, rows: Ints, table: Table, edge_score: Floats | None = None, edge_slope: Floats | None = None,
+        slope: Floats | None = None, touched: Ints | None = None, least: float = 0.0, noise: int = 0, size: int = 0,
+    ) -> int:  # fmt: skip
+        weight = None if edge_score is None else self.value
+        return visit(
+            rows, len(ATOMS), _SHAPE, _TEMPLATES, table, self._rules, weight, edge_score, edge_slope, slope, touched,
+            least, noise, self.dropout, size,
+        )  # fmt: skip
+
+    def rounded(self) -> Features:
+        """The same with quantised weights, and without features that weigh nothing then."""
+        steps = _steps(self.value * (1.0 - self.dropout))
+        steps[np.abs(steps) < LEAST_STEPS] = 0
+        kept = np.flatnonzero(self.table.key != EMPTY)
+        kept = kept[steps[self.table.number[kept]] != 0]
+        key = self.table.key[kept]
+        order = np.argsort(key)
+        value = GRID * steps[self.table.number[kept[order]]]
+        return replace(self, table=table_of(key[order]), value=value, dropout=0.0)
+
+    def arrays(self) -> Arrays:
+        """The keys of the features in ascending order, and their quantised weights."""
+        kept = np.flatnonzero(self.table.key != EMPTY)
+        kept = kept[np.argsort(self.table.key[kept])]
+        return {"key": self.table.key[kept], "steps": _steps(self.value)[self.table.number[kept]]}
+
+    def facts(self) -> Facts:
+        """None."""
+        return {}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Features:
+        """The context in a model file."""
+        check_arrays(arrays, {"key": (np.int32, 1), "steps": (np.int8, 1)})
+        check_facts(facts, {})
+        key, steps = arrays["key"], arrays["steps"]
+        if key.shape != steps.shape or (key[:1] < 0).any() or (np.diff(key) <= 0).any():
+            raise GrammarError("its features are not in order, or are not as many as its weights")
+        return cls(grammar, table_of(key), GRID * steps)
+
+    def describe(self) -> Facts:
+        """The number of weights."""
+        return {"parameters": int(self.value.size)}
+
+
+_EDGE = tuple(-1 - index for index in range(len(ATOMS)))
+
+
+def number(text: str) -> int:
+    """A number that stands for a text."""
+    return crc32(text.encode(errors="surrogatepass")) & 0x7FFFFFFF
+
+
+def empty_table(capacity: int) -> Table:
+    """A table without any feature."""
+    return Table(np.full(capacity, EMPTY, np.int32), np.zeros(capacity, np.int32))
+
+
+def table_of(key: Ints) -> Table:
+    """A table of features with these keys, whose weights are in the same order."""
+    small = Table(key, np.arange(len(key), dtype=np.int32))
+    table = empty_table(2 ** max(1, (2 * len(key)).bit_length()))
+    grow(small, table)
+    return table
+
+
+def _steps(value: Floats) -> npt.NDArray[np.int8]:
+    """Weights in steps of the grid."""
+    return np.clip(np.round(value / GRID), -MOST_STEPS, MOST_STEPS).astype(np.int8)
+
+
+def _count_edges(rows: Ints) -> int:
+    """How many edges some forests have."""
+    count, begin = 0, 0
+    while begin < len(rows):
+        count += int(rows[begin + 3])
+        begin += int(rows[begin])
+    return count

@@ -1,0 +1,22 @@
+"""How surface features are learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lveg.learning.options import CONTEXT
+from lveg.options import Options, option
+
+
+@dataclass(frozen=True)
+class FeatureOptions(Options):
+    """How surface features are learned; docs/decisions/0011 has the reasons for the defaults."""
+
+    feature_dropout: float = option(
+        0.3, "Share of the properties of a phrase that is left out at random while weights are learned.",
+        group=CONTEXT, least=0.0, most=0.95,
+    )  # fmt: skip
+    feature_share: float = option(
+        0.01, "Features get a weight if they are part of a gold tree, or of a rule with this posterior before.",
+        group=CONTEXT, least=0.0, most=1.0,
+    )  # fmt: skip

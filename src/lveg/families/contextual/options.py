@@ -1,0 +1,28 @@
+"""How contexts are learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lveg.learning.options import CONTEXT
+from lveg.options import Options, option
+
+
+@dataclass(frozen=True)
+class ContextOptions(Options):
+    """How contexts are learned, on top of a family that has been learned without them."""
+
+    context_epochs: int = option(4, "Passes over the data.", group=CONTEXT, least=1, may_change=True)
+    context_patience: int = option(
+        2, "Stop after this many epochs without a better score on --dev; 0: never.", group=CONTEXT, least=0
+    )
+    context_batch: int = option(32, "Sentences per update.", group=CONTEXT, least=1)
+    context_rate: float = option(0.1, "AdaGrad's step for the weights of contexts.", group=CONTEXT, least=1e-9)
+    base_rate: float = option(
+        0.002, "Adam's step for the parameters that were learned before; those of generative models stay as they are.",
+        group=CONTEXT, least=0.0,
+    )  # fmt: skip
+    narrow: float = option(
+        1e-3, "Learn contexts from what the model without them gives this posterior.", group=CONTEXT, least=0.0,
+        most=0.1,
+    )  # fmt: skip

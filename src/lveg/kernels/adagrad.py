@@ -1,0 +1,39 @@
+"""AdaGrad for the parameters that have a slope, and the average of all parameters over the steps so far."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from lveg.kernels.jit import kernel
+
+
+@kernel
+def adagrad_step(
+    value: Any, slopes: Any, numbers: Any, square: Any, lag: Any, step: int, rate: float, share: float,
+    first: float,
+) -> None:  # fmt: skip
+    """Update the parameters with these numbers, in place, and set their slopes to zero.
+
+    slopes (parts, n): summed, times `share`, they are the gradient. square: the summed squared gradients, to which
+    `first` is added: what has met with less than that moves less. lag: the sum
+    of each change times the number of its step, from which the average follows. step counts from 1.
+    """
+    for i in numbers:
+        slope = 0.0
+        for part in range(slopes.shape[0]):
+            slope += slopes[part, i]
+            slopes[part, i] = 0.0
+        if slope != 0.0:
+            slope *= share
+            square[i] += slope * slope
+            change = rate * slope / math.sqrt(square[i] + first)
+            value[i] -= change
+            lag[i] += step * change
+
+
+@kernel
+def fill_average(value: Any, lag: Any, steps: int, average: Any) -> None:
+    """The average over the parameters after each step; they began as 0."""
+    for i in range(value.shape[0]):
+        average[i] = (value[i] * (steps + 1) + lag[i]) / max(steps, 1)
