@@ -6,7 +6,7 @@ import numpy as np
 
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Ints
-from lveg.kernels.kbest import best_edges, k_best, trace
+from lveg.kernels.kbest import best_edges, k_best
 
 
 def best_derivations(forest: Forest, scores: Floats, count: int = 1) -> list[tuple[float, Ints]]:
@@ -22,4 +22,18 @@ def best_derivations(forest: Forest, scores: Floats, count: int = 1) -> list[tup
     found = int(best[-1] > -np.inf)
     if count > 1:
         found = k_best(forest.edge_ptr, *children, scores, score, edge, left, right)
-    return [(float(score[-1, rank]), trace(*children, edge, left, right, rank)) for rank in range(found)]
+    return [(float(score[-1, rank]), _edges(forest, edge, left, right, rank)) for rank in range(found)]
+
+
+def _edges(forest: Forest, rank_edge: Ints, rank_left: Ints, rank_right: Ints, rank: int) -> Ints:
+    """The edges, parents first, of one of the best derivations of the last node; see kernels.kbest for ranks."""
+    chosen, stack = [], [(forest.n_nodes - 1, rank)]
+    while stack:
+        place = stack.pop()
+        edge = rank_edge[place]
+        chosen.append(edge)
+        if forest.edge_right[edge] >= 0:
+            stack.append((forest.edge_right[edge], rank_right[place]))
+        if forest.edge_left[edge] >= 0:
+            stack.append((forest.edge_left[edge], rank_left[place]))
+    return np.array(chosen, np.int32)
