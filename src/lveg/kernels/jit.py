@@ -45,7 +45,7 @@ def kernel(function: Function) -> Function:
 def lean_kernel(function: Function) -> Function:
     """Compile like `kernel` a function that makes no array and returns none: it need not count references.
 
-    That takes a fifth less time. Numba refuses to make arrays in it; a returned one would be freed too early.
+    That takes a fifth less time. Numba refuses a function that makes or returns one.
     """
     return _compiled(function, _OPTIONS | {"_nrt": False})
 
