@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lveg.kernels.jit import ZERO, kernel
+from lveg.kernels.jit import ZERO, inner_kernel, kernel
 
 Ints = npt.NDArray[np.int32]
 
@@ -174,6 +174,17 @@ def make_plan(
     return node_entry, node_query, entry_rule, entry_edge, query_slot[:n_queries], left, right
 
 
+@inner_kernel
+def part_places(packed: Any, begin: Any) -> tuple[int, int, int, int, int]:
+    """Where node_symbol, node_entry, node_query, entry_rule and query_slot of the plan that begins there are."""
+    n_nodes, n_entries = packed[begin + 1], packed[begin + 4]
+    symbols = begin + _HEADER
+    entries = symbols + n_nodes
+    queries = entries + n_nodes + 1
+    rules = queries + n_nodes + 1
+    return symbols, entries, queries, rules, rules + 2 * n_entries + 1
+
+
 @kernel
 def number_blocks(packed: Any, ptr: Any) -> tuple[Any, Any, Any, Any]:
     """(where the block of each use begins, and slot, rule and begin of every block) of plans one after the other.
@@ -194,20 +205,22 @@ def number_blocks(packed: Any, ptr: Any) -> tuple[Any, Any, Any, Any]:
     slots_of = np.zeros(n_symbols, np.int32)
     plan = ZERO
     while plan < packed.shape[0]:
-        node_symbol, node_entry, node_query, entry_rule, _, query_slot, _, _ = view_plan(packed, plan)
-        for node in range(node_symbol.shape[0]):
-            if node_query[node] == node_query[node + 1]:
+        symbols, entries, queries, rules_at, slots_at = part_places(packed, plan)
+        for node in range(packed[plan + 1]):
+            first, last = packed[entries + node], packed[entries + node + 1]
+            first_query, last_query = packed[queries + node], packed[queries + node + 1]
+            if first_query == last_query:
                 continue
-            symbol = node_symbol[node]
-            n_uses += (node_entry[node + 1] - node_entry[node]) * (node_query[node + 1] - node_query[node])
-            for entry in range(node_entry[node], node_entry[node + 1]):
-                if rule_rank[entry_rule[entry]] == 0:
+            symbol = packed[symbols + node]
+            n_uses += (last - first) * (last_query - first_query)
+            for place in range(rules_at + first, rules_at + last):
+                if rule_rank[packed[place]] == 0:
                     n_ranks[symbol] += 1
-                    rule_rank[entry_rule[entry]] = n_ranks[symbol]
-            for query in range(node_query[node], node_query[node + 1]):
-                if slot_row[query_slot[query]] == 0:
+                    rule_rank[packed[place]] = n_ranks[symbol]
+            for place in range(slots_at + first_query, slots_at + last_query):
+                if slot_row[packed[place]] == 0:
                     slots_of[symbol] += 1
-                    slot_row[query_slot[query]] = slots_of[symbol]
+                    slot_row[packed[place]] = slots_of[symbol]
         plan += packed[plan]
     matrix, n_pairs = np.zeros(n_symbols, np.int32), 0
     for symbol in range(n_symbols):
@@ -220,14 +233,14 @@ def number_blocks(packed: Any, ptr: Any) -> tuple[Any, Any, Any, Any]:
     slots, rules, begins = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(room + 1, np.int32)
     count, size, at, plan = 0, 0, 0, ZERO
     while plan < packed.shape[0]:
-        node_symbol, node_entry, node_query, entry_rule, _, query_slot, _, _ = view_plan(packed, plan)
-        for node in range(node_symbol.shape[0]):
-            symbol = node_symbol[node]
-            for query in range(node_query[node], node_query[node + 1]):
-                slot = query_slot[query]
+        symbols, entries, queries, rules_at, slots_at = part_places(packed, plan)
+        for node in range(packed[plan + 1]):
+            symbol = packed[symbols + node]
+            for query in range(packed[queries + node], packed[queries + node + 1]):
+                slot = packed[slots_at + query]
                 row = matrix[symbol] + (slot_row[slot] - 1) * n_ranks[symbol] - 1
-                for entry in range(node_entry[node], node_entry[node + 1]):
-                    rule = entry_rule[entry]
+                for entry in range(packed[entries + node], packed[entries + node + 1]):
+                    rule = packed[rules_at + entry]
                     place = row + rule_rank[rule]
                     if place_of[place] == 0:
                         place_of[place] = size + 1
