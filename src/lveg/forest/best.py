@@ -27,13 +27,14 @@ def best_derivations(forest: Forest, scores: Floats, count: int = 1) -> list[tup
 
 def _edges(forest: Forest, rank_edge: Ints, rank_left: Ints, rank_right: Ints, rank: int) -> Ints:
     """The edges, parents first, of one of the best derivations of the last node; see kernels.kbest for ranks."""
-    chosen, stack = [], [(forest.n_nodes - 1, rank)]
+    left, right = forest.edge_left, forest.edge_right
+    chosen: list[int] = []
+    stack = [(forest.n_nodes - 1, rank)]
     while stack:
-        place = stack.pop()
-        edge = rank_edge[place]
+        node, own = stack.pop()
+        edge = rank_edge.item(node, own)
         chosen.append(edge)
-        if forest.edge_right[edge] >= 0:
-            stack.append((forest.edge_right[edge], rank_right[place]))
-        if forest.edge_left[edge] >= 0:
-            stack.append((forest.edge_left[edge], rank_left[place]))
+        for child, ranks in ((right.item(edge), rank_right), (left.item(edge), rank_left)):
+            if child >= 0:
+                stack.append((child, ranks.item(node, own)))
     return np.array(chosen, np.int32)

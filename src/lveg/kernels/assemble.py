@@ -50,8 +50,8 @@ def assemble(
     m = items.shape[1]
     top = rule_lhs.shape[0]  # more than there are symbols
     # Nodes, and for each span its first node.
-    label = np.zeros(m, np.int32)
-    begin = np.zeros(m + 1, np.int32)
+    label = np.empty(m, np.int32)
+    begin = np.empty(m + 1, np.int32)
     first = np.zeros((n + 1) * (n + 1) + 2, np.int32)
     n_nodes = 0
     last_span, last_label = -1, -1
@@ -74,10 +74,10 @@ def assemble(
 
     # Upwards: children of edges, and which nodes have a derivation. A node after the unary step whose unary rules all
     # lost their children stands for the one before it.
-    left = np.zeros(m, np.int32)
-    right = np.zeros(m, np.int32)
-    stay = np.zeros(n_nodes, np.int32)
-    same = np.zeros(n_nodes + 1, np.int32)
+    left = np.empty(m, np.int32)
+    right = np.empty(m, np.int32)
+    stay = np.empty(n_nodes, np.int32)
+    same = np.empty(n_nodes + 1, np.int32)
     same[n_nodes] = -1  # for node -1
     derives = np.zeros(n_nodes, np.int32)
     for node in range(n_nodes):
@@ -134,12 +134,12 @@ def assemble(
                     reached[right[index]] = 1
 
     # What is left, numbered anew.
-    number = np.zeros(n_nodes + 1, np.int32)
+    number = np.empty(n_nodes + 1, np.int32)
     number[n_nodes] = -1  # for node -1
-    item = np.zeros(kept_nodes, np.int32)
+    item = np.empty(kept_nodes, np.int32)
     edge_ptr = np.zeros(kept_nodes + 1, np.int32)
-    edge_rule, edge_left = np.zeros(kept_edges, np.int32), np.zeros(kept_edges, np.int32)
-    edge_right = np.zeros(kept_edges, np.int32)
+    edge_rule, edge_left = np.empty(kept_edges, np.int32), np.empty(kept_edges, np.int32)
+    edge_right = np.empty(kept_edges, np.int32)
     nodes, edges = 0, 0
     for node in range(n_nodes):
         if reached[node] == 0:

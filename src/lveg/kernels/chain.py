@@ -179,13 +179,12 @@ def fill_lattice(packed: Any, is_given: bool, begin: Any, tag: Any, rule: Any, s
     begin[word] = size
 
 
-def make_lattice(packed: Any, is_given: bool) -> Lattice:
+def make_lattice(packed: Any, is_given: bool, n_words: int, n_entries: int) -> Lattice:
     """The entries in use: all, or with is_given of a word whose tag is given that one, and none where it lacks it."""
-    _, n_words, n_entries, _ = extents(packed)
-    begin = np.empty(n_words + 1, np.int64)
-    tag, rule, source = np.empty((3, n_entries), np.int64)
+    begin = np.empty(n_words + 1, np.int32)
+    tag, rule, source = np.empty((3, n_entries), np.int32)
     fill_lattice(packed, is_given, begin, tag, rule, source)
-    return Lattice(begin, tag[: begin[-1]], rule[: begin[-1]], source[: begin[-1]])
+    return Lattice(begin, tag, rule, source)
 
 
 @inner_kernel

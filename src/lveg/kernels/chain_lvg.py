@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lveg.kernels.chain import LOG_2, Lattice, Posteriors, extents, make_lattice, rescale
-from lveg.kernels.jit import lean_kernel, power_of_two
+from lveg.kernels.jit import kernel, lean_kernel, power_of_two
+
+_GROUP = 2**14
+"""Length of packed sentences that are worked on at a time: what they need stays in the cache."""
 
 
 class LvgArrays(NamedTuple):
@@ -36,16 +40,36 @@ def run(
     (entries in use, N). factor_slope: None, or gets sign × the posterior of each subtype of each entry, (entries, N).
     found: gets what is asked for; its shares and pairs are all zero before, and not asked for of given tags.
     """
-    lattice, weight = make_lattice(packed, is_given), _flat(weight)
-    inside, scale = np.zeros(len(lattice.tag) * weight.end.shape[1]), np.empty(len(lattice.begin) - 1, np.int64)
-    log_z = found.log_z if len(found.log_z) else np.empty(extents(packed)[0])
-    forward(packed, lattice, weight, factor, inside, scale, log_z)
-    if use is not None or len(found.share):
-        backward(
-            packed, lattice, weight, factor, inside, np.empty_like(inside), scale, log_z, sign,
-            None if use is None else _flat(use), factor_slope, found.share, found.pair,
-        )  # fmt: skip
-    return float(log_z.sum())
+    width, weight, use = weight.end.shape[1], _flat(weight), None if use is None else _flat(use)
+    total, sentence, entry, pair, used = 0.0, 0, 0, 0, 0
+    for part in _groups(packed):
+        n_sentences, n_words, n_entries, n_pairs = extents(part)
+        lattice = make_lattice(part, is_given, n_words, n_entries)
+        n_used = int(lattice.begin[-1])
+        own_factor = None if factor is None else factor[used : used + n_used]
+        inside, scale, log_z = np.zeros(n_used * width), np.empty(n_words, np.int64), np.empty(n_sentences)
+        forward(part, lattice, weight, own_factor, inside, scale, log_z)
+        if use is not None or len(found.share):
+            backward(
+                part, lattice, weight, own_factor, inside, scale, log_z, sign, use,
+                None if factor_slope is None else factor_slope[entry : entry + n_entries],
+                found.share[entry : entry + n_entries], found.pair[pair : pair + n_pairs],
+            )  # fmt: skip
+        if len(found.log_z):
+            found.log_z[sentence : sentence + n_sentences] = log_z
+        total += float(log_z.sum())
+        sentence, entry, pair, used = sentence + n_sentences, entry + n_entries, pair + n_pairs, used + n_used
+    return total
+
+
+def _groups(packed: Any) -> Iterator[Any]:
+    """Packed sentences, a few at a time."""
+    begin, end = 0, 0
+    while end < len(packed):
+        end += int(packed[end])
+        if end - begin >= _GROUP or end == len(packed):
+            yield packed[begin:end]
+            begin = end
 
 
 def _flat(arrays: LvgArrays) -> LvgArrays:
@@ -103,9 +127,9 @@ def forward(packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, insid
         at += packed[at]
 
 
-@lean_kernel
+@kernel
 def backward(
-    packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, inside: Any, outside: Any, scale: Any, log_z: Any,
+    packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, inside: Any, scale: Any, log_z: Any,
     sign: float, use: LvgArrays | None, factor_slope: Any, share: Any, pair: Any,
 ) -> None:  # fmt: skip
     """Posteriors and expected uses, from the last word of a sentence to the first  [math: tag-outside].
@@ -116,6 +140,7 @@ def backward(
     if use is not None:
         use_start, use_transition, use_end, use_emission = use
     begin, tag, rule, source = lattice
+    outside = np.empty(inside.shape[0])
     tags, width = end.shape
     at, word, after, number, last_link = 0, 0, 0, 0, 0
     while at < packed.shape[0]:

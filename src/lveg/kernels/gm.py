@@ -35,7 +35,7 @@ class Scores(NamedTuple):
     times two to the scale. answer, query_scale: what queries were answered. beta, omega: the outside values of alpha
     and answer, such that beta × alpha and omega × answer are posteriors, times a sign. edge_factor: what the answers
     below a planned edge are multiplied with, beside the weights, to be a part of its entry's coefficients. edge_scale,
-    weighted: what is needed on the way, the scales of planned edges and beta times the weights.
+    weighted: what is needed on the way, the scales of the edges of one node and beta times the weights.
     """
 
     entry_place: Any
@@ -52,18 +52,14 @@ class Scores(NamedTuple):
 
 
 @register_jitable
-def empty_scores(plan: Plan, ptr: Any) -> Scores:
-    """Scores that are not filled yet; outside values are 0."""
-    n_edges, entry_rule, asking = plan.edge_left.shape[0], plan.entry_rule, plan.query_slot // 2
-    n_entries, n_queries = entry_rule.shape[0], asking.shape[0]
-    entry_place, query_place = np.zeros(n_entries + 1, np.int32), np.zeros(n_queries + 1, np.int32)
-    entry_place[1:] = np.cumsum(ptr[entry_rule + 1] - ptr[entry_rule])
-    query_place[1:] = np.cumsum(ptr[asking + 1] - ptr[asking])
-    n_alpha, n_answer = entry_place[n_entries], query_place[n_queries]
+def empty_scores(plan: Plan, most: int) -> Scores:
+    """Scores that are not filled yet; outside values are 0. most: as many components as a rule may have."""
+    n_entries, n_queries, n_edges = plan.entry_rule.shape[0], plan.query_slot.shape[0], plan.edge_left.shape[0]
+    n_alpha, n_answer = n_entries * most, n_queries * most
     return Scores(
-        entry_place, query_place, np.empty(n_alpha), np.empty(n_entries, np.int64), np.empty(n_answer),
-        np.empty(n_queries, np.int64), np.zeros(n_alpha), np.zeros(n_answer), np.empty(n_edges),
-        np.empty(n_edges, np.int64), np.empty(n_alpha),
+        np.zeros(n_entries + 1, np.int32), np.zeros(n_queries + 1, np.int32), np.empty(n_alpha),
+        np.empty(n_entries, np.int64), np.empty(n_answer), np.empty(n_queries, np.int64), np.zeros(n_alpha),
+        np.zeros(n_answer), np.empty(n_edges), np.empty(n_edges, np.int64), np.empty(n_alpha),
     )  # fmt: skip
 
 
@@ -189,9 +185,15 @@ def inside(
 
     first_use: where the uses of the plan begin in the table. cut: None where nothing is cut, and no code for it made.
     """
-    _, node_entry, node_query, entry_rule, entry_edge, _, edge_left, edge_right = plan
+    _, node_entry, node_query, entry_rule, entry_edge, query_slot, edge_left, edge_right = plan
     entry_place, query_place, alpha, entry_scale, answer, query_scale, _, _, edge_factor, edge_scale, _ = scores
     ptr, weight = parameters.ptr, parameters.weight
+    for entry in range(entry_rule.shape[0]):
+        rule = entry_rule[entry]
+        entry_place[entry + 1] = entry_place[entry] + ptr[rule + 1] - ptr[rule]
+    for query in range(query_slot.shape[0]):
+        rule = query_slot[query] // 2
+        query_place[query + 1] = query_place[query] + ptr[rule + 1] - ptr[rule]
     overlap, use, _ = table
     mantissa, exponents = factors
     with_factors = mantissa.shape[0] > 0
@@ -217,7 +219,7 @@ def inside(
                     real += 1
                 edge_factor[edge] = mantissa[real]
                 shift += exponents[real]
-            edge_scale[edge] = shift
+            edge_scale[edge - first_edge] = shift
             largest = max(largest, shift)
         for place in range(first, last):
             alpha[place] = 0.0
@@ -227,7 +229,7 @@ def inside(
                 place, count = entry_place[entry], entry_place[entry + 1] - entry_place[entry]
                 of = ptr[entry_rule[entry]]
                 for edge in range(entry_edge[entry], entry_edge[entry + 1]):
-                    shift = edge_scale[edge] - largest
+                    shift = edge_scale[edge - first_edge] - largest
                     if shift < _LOWEST:
                         edge_factor[edge] = 0.0
                         continue
@@ -420,20 +422,21 @@ def fill_posteriors(plan: Plan, parameters: Components, scores: Scores, edge_pos
 
 @kernel
 def add_gradients(
-    packed: Any, sign: Any, factors: Factors, parameters: Components, table: Table, cut: Cut | None, log_z: Any,
-    grad_weight: Any, edge_post: Any,
+    packed: Any, sign: Any, factors: Factors, parameters: Components, most: int, table: Table, cut: Cut | None,
+    log_z: Any, grad_weight: Any, edge_post: Any,
 ) -> None:  # fmt: skip
     """Fill the log Z of plans one after the other; add sign × its gradient in log weights  [math: gm-gradient].
 
-    sign: one per plan. The posteriors of uses, from which `add_block_gradients` has the rest, are added to the table.
-    edge_post: where there is room, sign × the posteriors of the edges of all forests.
+    sign: one per plan. most: as many components as a rule may have. The posteriors of uses, from which
+    `add_block_gradients` has the rest, are added to the table. edge_post: where there is room, sign × the posteriors of
+    the edges of all forests.
     """
     ptr, at, begin, first_edge = parameters.ptr, np.int64(0), np.int64(0), 0
     for number in range(sign.shape[0]):
         plan = view_plan(packed, begin)
         last_edge = first_edge + packed[begin + 2]
         own = Factors(factors.mantissa[first_edge:last_edge], factors.exponent[first_edge:last_edge])
-        scores = empty_scores(plan, ptr)
+        scores = empty_scores(plan, most)
         log_z[number] = inside(plan, own, parameters, table, at, cut, scores)
         entry_rule, entry_edge, node_entry, node_query = (
             plan.entry_rule,

@@ -33,12 +33,10 @@ class Components(NamedTuple):
     first: Any
 
 
-def fill_overlaps(parameters: Components, slots: Any, rules: Any, begins: Any, table: Any) -> None:
-    """Fill the table with the overlaps of all blocks  [math: overlap]."""
-    is_four, spherical = np.diff(parameters.ptr) == 4, len(parameters.var) < len(parameters.mean)
-    all_four = spherical and bool(is_four[rules].all() and is_four[slots // 2].all())
-    square, product, power = np.empty((3, max(4096, int(np.diff(begins).max(initial=0)))))
-    fill_blocks(parameters, slots, rules, begins, all_four, square, product, power, power.view(np.int64), table)
+def fill_overlaps(parameters: Components, most: int, slots: Any, rules: Any, begins: Any, table: Any) -> None:
+    """Fill the table with the overlaps of all blocks  [math: overlap]. most: as many components as a rule may have."""
+    square, product, power = np.empty((3, max(4096, most * most)))
+    fill_blocks(parameters, slots, rules, begins, square, product, power, power.view(np.int64), table)
 
 
 @inner_kernel
@@ -50,16 +48,20 @@ def slot_column(ptr: Any, first: Any, slot: int) -> int:
 
 @lean_kernel
 def fill_blocks(
-    parameters: Components, slots: Any, rules: Any, begins: Any, all_four: bool, square: Any, product: Any, power: Any,
+    parameters: Components, slots: Any, rules: Any, begins: Any, square: Any, product: Any, power: Any,
     power_bits: Any, table: Any,
 ) -> None:  # fmt: skip
     """Fill the table with the overlaps of all blocks; see `fill_overlaps`.
 
-    all_four: whether all Gaussians are spherical, and all rules of these blocks have four. square, product, power: room
-    for what is worked on at a time, at least a block. power_bits: an integer view of power.
+    square, product, power: room for what is worked on at a time, at least a block. power_bits: an integer view of
+    power.
     """
     ptr, first, mean, var = parameters.ptr, parameters.first, parameters.mean, parameters.var
     block, n_blocks = 0, slots.shape[0]
+    all_four = var.shape[0] < mean.shape[0]
+    for b in range(n_blocks):
+        rule, asking = rules[b], slots[b] // 2
+        all_four = all_four and ptr[rule + 1] - ptr[rule] == 4 and ptr[asking + 1] - ptr[asking] == 4
     while block < n_blocks:
         begin, done = begins[block], block
         while done < n_blocks and done - block < _TILE and begins[done + 1] - begin <= square.shape[0]:

@@ -126,8 +126,8 @@ def make_plan(
                 ask_ptr[edge_right[edge] + 1] += 1
     for node in range(n_nodes):
         ask_ptr[node + 1] += ask_ptr[node]
-    asker, filled = np.zeros(2 * n_edges, np.int32), np.zeros(n_nodes, np.int32)
-    query_of = np.zeros(2 * n_edges, np.int32)
+    asker, filled = np.empty(2 * n_edges, np.int32), np.zeros(n_nodes, np.int32)
+    query_of = np.empty(2 * n_edges, np.int32)
     for edge in range(n_edges):
         for side in range(2):
             child = edge_right[edge] if side else edge_left[edge]
@@ -136,9 +136,9 @@ def make_plan(
                 asker[ask_ptr[child] + filled[child]] = 2 * edge + side
                 filled[child] += 1
     node_query = np.zeros(n_nodes + 1, np.int32)
-    query_slot = np.zeros(2 * n_edges, np.int32)
+    query_slot = np.empty(2 * n_edges, np.int32)
     last_asked = np.zeros(n_slots, np.int32)  # the node that a slot asked last, plus one
-    last_query = np.zeros(n_slots, np.int32)
+    last_query = np.empty(n_slots, np.int32)
     n_queries = 0
     for node in range(n_nodes):
         for place in range(ask_ptr[node], ask_ptr[node + 1]):
@@ -152,8 +152,8 @@ def make_plan(
             query_of[ask] = last_query[slot]
         node_query[node + 1] = n_queries
 
-    entry_rule, entry_edge = np.zeros(n_entries, np.int32), np.zeros(n_entries + 1, np.int32)
-    left, right = np.zeros(n_planned, np.int32), np.zeros(n_planned, np.int32)
+    entry_rule, entry_edge = np.empty(n_entries, np.int32), np.empty(n_entries + 1, np.int32)
+    left, right = np.empty(n_planned, np.int32), np.empty(n_planned, np.int32)
     entry, planned = 0, 0
     for node in range(n_nodes):
         for edge in range(edge_ptr[node], edge_ptr[node + 1]):
@@ -228,9 +228,9 @@ def number_blocks(packed: Any, ptr: Any) -> tuple[Any, Any, Any, Any]:
         n_pairs += n_ranks[symbol] * slots_of[symbol]
     place_of = np.zeros(n_pairs, np.int32)
 
-    use = np.zeros(n_uses, np.int32)
+    use = np.empty(n_uses, np.int32)
     room = min(n_uses, n_pairs)
-    slots, rules, begins = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(room + 1, np.int32)
+    slots, rules, begins = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room + 1, np.int32)
     count, size, at, plan = 0, 0, 0, ZERO
     while plan < packed.shape[0]:
         symbols, entries, queries, rules_at, slots_at = part_places(packed, plan)

@@ -80,6 +80,11 @@ class Gm(ForestFamily):
         return Components(self.ptr, np.exp(self.log_weight), self.mean, np.exp(2.0 * self.log_std), self.first)
 
     @cached_property
+    def most(self) -> int:
+        """The largest number of components that a rule has."""
+        return int(np.diff(self.ptr).max(initial=1))
+
+    @cached_property
     def value(self) -> Floats:
         """Log weights, means and log standard deviations."""
         return np.concatenate([self.log_weight, self.mean.ravel(), self.log_std.ravel()])
@@ -132,7 +137,9 @@ class Gm(ForestFamily):
         grad_weight, grad_mean, grad_std = self.parts(ask.slope)
         table, blocks = self._overlaps(packed)
         table = table._replace(posterior=np.zeros_like(table.overlap))
-        add_gradients(packed, sign, factors, self.components, table, self._cut(), log_z, grad_weight, edge_slope)
+        add_gradients(
+            packed, sign, factors, self.components, self.most, table, self._cut(), log_z, grad_weight, edge_slope
+        )
         add_block_gradients(self.components, *blocks, table.posterior, grad_mean, grad_std)
         return log_z
 
@@ -176,7 +183,7 @@ class Gm(ForestFamily):
     def _sums(self, packed: Ints, log_factor: Floats | None, cut: Cut | None) -> _Sums:
         """Sums over the derivations of a single plan."""
         plan, (table, _) = unpack_plan(packed), self._overlaps(packed)
-        scores = empty_scores(plan, self.ptr)
+        scores = empty_scores(plan, self.most)
         log_z = inside(plan, split_factors(log_factor), self.components, table, 0, cut, scores)
         return _Sums(plan, table, log_z, scores)
 
@@ -184,7 +191,7 @@ class Gm(ForestFamily):
         """The overlaps that plans use, and the slots, rules and begins of their blocks."""
         use, slots, rules, begins = number_blocks(packed, self.ptr)
         overlap = np.empty(begins[-1])
-        fill_overlaps(self.components, slots, rules, begins, overlap)
+        fill_overlaps(self.components, self.most, slots, rules, begins, overlap)
         return Table(overlap, use, _NOTHING), (slots, rules, begins)
 
 
