@@ -143,7 +143,7 @@ def limit(model: Gm, packs: list[np.ndarray]) -> None:
     count = 4096
     mean, var, out, power = np.random.rand(3, count), np.random.rand(count), np.empty(count), np.empty(count)  # noqa: NPY002
     bare(mean, var, out, power, power.view(np.int64))
-    blocks = best_of(lambda: fill_overlaps(model.components, slots, rules, begins, table), 5) / len(table)
+    blocks = best_of(lambda: fill_overlaps(model.components, model.most, slots, rules, begins, table), 5) / len(table)
     alone = best_of(lambda: [bare(mean, var, out, power, power.view(np.int64)) for _ in range(50)], 5) / 50 / count
     uses = len(number_blocks(part, model.ptr)[0])
     whole = 1e-3 * epoch(model, packs[:PART]) * PART / (16 * uses)

@@ -165,7 +165,8 @@ def test_estimates_sum_over_tag_sequences() -> None:
             (True, chain.precedes, chain.ends, after),
         ):
             found, powers = np.zeros((n + 1, 5)), np.zeros(n + 1, np.int64)
-            z = estimate_side(steps, table, scores, scale, backward, found, powers)
+            now, then = np.empty((2, 4))
+            z = estimate_side(steps, table, scores, scale, backward, now, then, found, powers)
             np.testing.assert_allclose(found * 2.0 ** powers[:, None], expected, rtol=1e-12)
             assert math.isclose(z * 2.0 ** powers[0 if backward else n], whole, rel_tol=1e-12)
 

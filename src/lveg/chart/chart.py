@@ -17,7 +17,7 @@ from lveg.kernels.chart_estimate import Estimate, TagChain, estimate_side
 from lveg.kernels.chart_inside import fill_cells
 from lveg.kernels.chart_likely import fill_likely_cells
 from lveg.kernels.chart_outside import keep_rules
-from lveg.kernels.chart_rules import Cells, Dense, Lexical, Rows
+from lveg.kernels.chart_rules import Cells, Dense, Lexical, Rows, Work
 from lveg.kernels.jit import DEAD
 
 _LEAST = 2.0**-1022  # the smallest normal number: a posterior below it counts as impossible
@@ -126,7 +126,8 @@ def exact_chart(rules: ChartRules, sentence: Sentence, block: Floats) -> Chart:
         np.zeros((n + 1, n_right)),
     )
     score = sentence.lexical.score
-    fill_cells(rules.symbols, rules.pairs, rules.tags, rules.unaries, sentence.spans, score, cells, dense)
+    grammar = rules.symbols, rules.pairs, rules.tags, rules.unaries
+    fill_cells(*grammar, sentence.spans, score, cells, dense, _room(rules, n))
     return Chart(cells, None, dense, *_root_scores(rules, sentence, cells))
 
 
@@ -140,13 +141,13 @@ def likely_chart(rules: ChartRules, chain: TagChain, sentence: Sentence, p_cell:
     score, scale = sentence.lexical.score, sentence.scale
     before, after = np.zeros((n + 1, n_symbols)), np.zeros((n + 1, n_symbols))
     before_scale, after_scale = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    estimate_side(chain.precedes, chain.ends, score, scale, True, after, after_scale)
-    z = estimate_side(chain.follows, chain.begins, score, scale, False, before, before_scale)
+    now, then = np.empty((2, rules.n_tags + 1))
+    estimate_side(chain.precedes, chain.ends, score, scale, True, now, then, after, after_scale)
+    z = estimate_side(chain.follows, chain.begins, score, scale, False, now, then, before, before_scale)
     if z > 0.0:
         estimate = Estimate(before, before_scale, after, after_scale, z, int(before_scale[n]))
-        fill_likely_cells(
-            rules.symbols, rules.pairs, rules.tags, rules.unaries, sentence.spans, score, estimate, p_cell, cells, rows
-        )
+        grammar = rules.symbols, rules.pairs, rules.tags, rules.unaries
+        fill_likely_cells(*grammar, sentence.spans, score, estimate, p_cell, cells, rows, _room(rules, n))
     else:
         cells.scale[0, n] = DEAD
     return Chart(cells, rows, None, *_root_scores(rules, sentence, cells))
@@ -163,13 +164,13 @@ def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: 
     p_node, p_edge = max(p_node, _LEAST), max(p_edge, _LEAST)
     n = len(sentence.words)
     bits, rule_bits = n.bit_length(), rules.n_rules.bit_length()
-    size = _KEPT_FIRST * n
+    size, work = _KEPT_FIRST * n, _room(rules, n)
     keys = np.empty(0, np.int64)
     while len(keys) < size:  # a second time in the rare case that the guess was too low
         keys = np.empty(size, np.int64)
         size = keep_rules(
             rules.pairs, rules.tags, rules.unaries, sentence.lexical, chart.cells, chart.rows, chart.dense,
-            chart.from_root, p_node, p_edge, 1 << bits, 1 << rule_bits, keys,
+            chart.from_root, p_node, p_edge, 1 << bits, 1 << rule_bits, work, np.zeros((n, rules.n_tags)), keys,
         )  # fmt: skip
     keys = np.sort(keys[:size])
     roots = np.flatnonzero(chart.root_posterior >= p_edge)
@@ -183,6 +184,16 @@ def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: 
     end[:] = start + (keys >> bits)
     items[0, size:], items[1, size:], items[2:, size:] = rules.root_start + roots, 0, n
     return items
+
+
+def _room(rules: ChartRules, n: int) -> Work:
+    """Room for a kernel to work in."""
+    n_pairs, n_symbols = len(rules.pairs.left), rules.n_nonterminals
+    factor, scaled, gathered = np.empty((3, n + 1))
+    wanted, next_pair = np.empty((2, n_pairs), np.int32)
+    cell, top = np.empty(n_symbols + rules.n_tags), np.empty(n_symbols)
+    first_pair = np.zeros(rules.n_left, np.int32)
+    return Work(factor, scaled, gathered, cell, top, np.zeros(n_pairs), wanted, next_pair, first_pair)
 
 
 def _empty_cells(rules: ChartRules, sentence: Sentence, block: Floats) -> tuple[Cells, Floats]:

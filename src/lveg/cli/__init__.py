@@ -1,23 +1,26 @@
 """The command line: one verb, one file; each reads arguments, calls one function and prints.
 
-Nothing heavy is imported here or at the top of a verb's file, so that `lveg --help` is immediate.
+Nothing heavy is imported here or at the top of a verb's file, so that `lveg --help` is immediate; nor is the file of a
+verb that was not asked for.
 """
 
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 import typer
 
 from lveg._version import __version__
-from lveg.cli import combine, demo, evaluate, info, parse, sample, tag, train, warm
 from lveg.cli.console import survive_stderr
 from lveg.cli.options import EXIT_STATUS
 from lveg.errors import LvegError
 
+VERBS = ("train", "parse", "tag", "evaluate", "info", "combine", "sample", "warm", "demo")
 _HELP = "Train taggers and parsers on your own treebank, use them, and score them."
 
 
@@ -34,9 +37,10 @@ def _root(
 
 
 def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
-    """The command line; the options of training are those of the models that the arguments name.
+    """The command line of the verb that the arguments begin with, or of all verbs.
 
-    is_complete: False where a shell asks what may come next.
+    The options of training are those of the models that the arguments name. is_complete: False where a shell asks what
+    may come next.
     """
     app = typer.Typer(
         name="lveg",
@@ -48,19 +52,13 @@ def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(help=_HELP)(_root)
-    own = arguments[1:] if arguments[:1] == ["train"] else []
-    app.add_typer(train.make_app(own, is_complete), name="train")
-    for verb in (
-        parse.parse,
-        tag.tag,
-        evaluate.evaluate,
-        info.info,
-        combine.combine,
-        sample.sample,
-        warm.warm,
-        demo.demo,
-    ):
-        app.command()(verb)
+    is_verb = bool(arguments) and arguments[0] in VERBS
+    for verb in arguments[:1] if is_verb else VERBS:
+        module = import_module(f"lveg.cli.{verb}")
+        if verb == "train":
+            app.add_typer(module.make_app(arguments[1:] if is_verb else [], is_complete), name=verb)
+        else:
+            app.command()(getattr(module, verb))
     return app
 
 
@@ -77,6 +75,7 @@ def _typed() -> list[str] | None:
 def main() -> None:
     """Run the command line; our own errors become one line on stderr and exit status 2."""
     survive_stderr()
+    gc.set_threshold(50_000)  # start-up makes many objects that stay: to look through them often takes a tenth of it
     try:
         typed = _typed()
         make_app(sys.argv[1:] if typed is None else typed, is_complete=typed is None)(prog_name="lveg")

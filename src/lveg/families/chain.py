@@ -158,7 +158,9 @@ def lattices(
     length = np.fromiter(map(len, sentences), np.int32, len(sentences))
     terminal = np.fromiter(chain.from_iterable(sentences), np.int32)
     given = np.full_like(terminal, OPEN) if tags is None else np.fromiter(chain.from_iterable(tags), np.int32)
-    packed: Ints = build_lattices(table, length, terminal, given)
+    n_entries = int((table.ptr[terminal + 1] - table.ptr[terminal]).sum())
+    packed = np.empty(4 * len(length) + 2 * len(terminal) + 2 * n_entries, np.int32)
+    build_lattices(table, length, terminal, given, packed)
     return packed
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lveg.kernels.jit import kernel
+from lveg.kernels.jit import inner_kernel, kernel
 
 STAY = -1
 """Rule of an edge from a symbol after the unary step to the same symbol before it: no unary is used."""
@@ -15,7 +15,7 @@ BOTTOM, TOP = 0, 1
 """Levels of a node: before the unary step (words and binary rules below it), and after it."""
 
 
-@kernel
+@inner_kernel
 def find_node(label: Any, first: Any, span: int, before: int, after: int) -> int:
     """The node over a span with one of two labels, -1 where there is none.
 
@@ -50,9 +50,9 @@ def assemble(
     m = items.shape[1]
     top = rule_lhs.shape[0]  # more than there are symbols
     # Nodes, and for each span its first node.
-    label = np.empty(m, np.int64)
-    begin = np.empty(m + 1, np.int64)
-    first = np.zeros((n + 1) * (n + 1) + 2, np.int64)
+    label = np.empty(m, np.int32)
+    begin = np.empty(m + 1, np.int32)
+    first = np.zeros((n + 1) * (n + 1) + 2, np.int32)
     n_nodes = 0
     last_span, last_label = -1, -1
     for index in range(m):
@@ -74,12 +74,12 @@ def assemble(
 
     # Upwards: children of edges, and which nodes have a derivation. A node after the unary step whose unary rules all
     # lost their children stands for the one before it.
-    left = np.empty(m, np.int64)
-    right = np.empty(m, np.int64)
-    stay = np.empty(n_nodes, np.int64)
-    same = np.empty(n_nodes + 1, np.int64)
+    left = np.empty(m, np.int32)
+    right = np.empty(m, np.int32)
+    stay = np.empty(n_nodes, np.int32)
+    same = np.empty(n_nodes + 1, np.int32)
     same[n_nodes] = -1  # for node -1
-    derives = np.zeros(n_nodes, np.int64)
+    derives = np.zeros(n_nodes, np.int32)
     for node in range(n_nodes):
         stay[node] = -1
         same[node] = node
@@ -114,7 +114,7 @@ def assemble(
                     stay[node] = below
 
     # Downwards: which of them ROOT reaches.
-    reached = np.zeros(n_nodes, np.int64)
+    reached = np.zeros(n_nodes, np.int32)
     if n_nodes > 0 and label[n_nodes - 1] < 0:
         reached[n_nodes - 1] = derives[n_nodes - 1]
     kept_nodes, kept_edges = 0, 0
@@ -134,14 +134,12 @@ def assemble(
                     reached[right[index]] = 1
 
     # What is left, numbered anew.
-    number = np.empty(n_nodes + 1, np.int64)
+    number = np.empty(n_nodes + 1, np.int32)
     number[n_nodes] = -1  # for node -1
-    item = np.empty(kept_nodes, np.int64)
-    edge_ptr = np.empty(kept_nodes + 1, np.int32)
-    edge_rule, edge_left, edge_right = (
-        np.empty(kept_edges, np.int32), np.empty(kept_edges, np.int32), np.empty(kept_edges, np.int32),
-    )  # fmt: skip
-    edge_ptr[0] = 0
+    item = np.empty(kept_nodes, np.int32)
+    edge_ptr = np.zeros(kept_nodes + 1, np.int32)
+    edge_rule, edge_left = np.empty(kept_edges, np.int32), np.empty(kept_edges, np.int32)
+    edge_right = np.empty(kept_edges, np.int32)
     nodes, edges = 0, 0
     for node in range(n_nodes):
         if reached[node] == 0:

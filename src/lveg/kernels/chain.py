@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.jit import ZERO, exponent_of, kernel, power_of_two
+from lveg.kernels.jit import ZERO, exponent_of, inner_kernel, kernel, lean_kernel, power_of_two
 
 LOG_2 = math.log(2.0)
 NO_RULE = -1
@@ -30,6 +30,18 @@ class TagTable(NamedTuple):
     rule: Any
 
 
+class Lattice(NamedTuple):
+    """The entries in use of packed sentences: word w, of all words, has tags tag[begin[w] : begin[w + 1]].
+
+    rule: their emissions. source: their numbers among all entries.
+    """
+
+    begin: Any
+    tag: Any
+    rule: Any
+    source: Any
+
+
 class Posteriors(NamedTuple):
     """What is asked of packed sentences, in their order; an array is empty where it is not asked for.
 
@@ -42,17 +54,13 @@ class Posteriors(NamedTuple):
     pair: Any
 
 
-@kernel
-def build_lattices(table: TagTable, length: Any, terminal: Any, given: Any) -> Any:
-    """Sentences with the tags of a table, packed.
+@lean_kernel
+def build_lattices(table: TagTable, length: Any, terminal: Any, given: Any, packed: Any) -> None:
+    """Fill `packed` with sentences that have the tags of a table.
 
     length: numbers of words. terminal, given: the terminals and given tags of all words, OPEN where none is given.
     """
     ptr, table_tag, table_rule = table.ptr, table.tag, table.rule
-    size = 4 * length.shape[0]
-    for word in range(terminal.shape[0]):
-        size += 2 + 2 * (ptr[terminal[word] + 1] - ptr[terminal[word]])
-    packed = np.empty(size, np.int32)
     at, word = 0, 0
     for n in length:
         m = 0
@@ -74,7 +82,6 @@ def build_lattices(table: TagTable, length: Any, terminal: Any, given: Any) -> A
             packed[begin + i + 1] = entry
         at += 4 + 2 * n + 2 * m
         word += n
-    return packed
 
 
 @kernel
@@ -118,7 +125,7 @@ def narrow_lattices(packed: Any, share: Any, least: float) -> Any:
     return narrow[:to].copy()
 
 
-@kernel
+@inner_kernel
 def count_pairs(packed: Any, at: int) -> int:
     """How many pairs of entries the neighbours of the sentence at this place have."""
     pairs, begin = 0, at + 3 + packed[at + 1]
@@ -127,7 +134,7 @@ def count_pairs(packed: Any, at: int) -> int:
     return pairs
 
 
-@kernel
+@lean_kernel
 def extents(packed: Any) -> tuple[int, int, int, int]:
     """The numbers of packed sentences, of their words, of entries, and of pairs of entries of neighbours."""
     sentences, words, entries, pairs, at = 0, 0, 0, 0, ZERO
@@ -140,7 +147,7 @@ def extents(packed: Any) -> tuple[int, int, int, int]:
     return sentences, words, entries, pairs
 
 
-@kernel
+@inner_kernel
 def in_use(packed: Any, at: int, i: int, is_given: bool) -> tuple[int, int]:
     """The first and last (exclusive) of the entries of word i, from 0: all, or with is_given the given one."""
     begin, given = at + 3 + packed[at + 1] + i, packed[at + 3 + i]
@@ -151,42 +158,36 @@ def in_use(packed: Any, at: int, i: int, is_given: bool) -> tuple[int, int]:
     return packed[begin] + given, packed[begin] + given + 1
 
 
-@kernel
-def count_in_use(packed: Any, at: int, is_given: bool) -> int:
-    """How many entries of the sentence at this place are in use."""
-    used = 0
-    for i in range(packed[at + 1]):
-        low, high = in_use(packed, at, i, is_given)
-        used += high - low
-    return used
+@lean_kernel
+def fill_lattice(packed: Any, is_given: bool, begin: Any, tag: Any, rule: Any, source: Any) -> None:
+    """Fill a `Lattice`."""
+    at, word, first_entry, size = ZERO, 0, 0, 0
+    while at < packed.shape[0]:
+        n, m = packed[at + 1], packed[at + 2]
+        tags = at + 4 + 2 * n
+        for i in range(n):
+            begin[word] = size
+            low, high = in_use(packed, at, i, is_given)
+            for entry in range(low, high):
+                tag[size] = packed[tags + entry]
+                rule[size] = packed[tags + m + entry]
+                source[size] = first_entry + entry
+                size += 1
+            word += 1
+        first_entry += m
+        at += packed[at]
+    begin[word] = size
 
 
-@kernel
-def lattice(packed: Any, at: int, is_given: bool) -> Any:
-    """(begin, tag, rule, source): word i, from 1, may have tags tag[begin[i] : begin[i + 1]] by emissions `rule`.
-
-    Positions 0 and n + 1 stand for start and end and have one entry each. With is_given a word whose tag is given has
-    that one alone, and none where it cannot have it. source: the packed sentence's number of each entry.
-    """
-    n, m = packed[at + 1], packed[at + 2]
-    tags = at + 4 + 2 * n
-    begin = np.zeros(n + 3, np.int64)
-    tag, rule, source = np.zeros(m + 2, np.int64), np.zeros(m + 2, np.int64), np.zeros(m + 2, np.int64)
-    size = 1
-    for i in range(n):
-        begin[i + 1] = size
-        low, high = in_use(packed, at, i, is_given)
-        for entry in range(low, high):
-            tag[size] = packed[tags + entry]
-            rule[size] = packed[tags + m + entry]
-            source[size] = entry
-            size += 1
-    begin[n + 1] = size
-    begin[n + 2] = size + 1
-    return begin, tag, rule, source
+def make_lattice(packed: Any, is_given: bool, n_words: int, n_entries: int) -> Lattice:
+    """The entries in use: all, or with is_given of a word whose tag is given that one, and none where it lacks it."""
+    begin = np.empty(n_words + 1, np.int32)
+    tag, rule, source = np.empty((3, n_entries), np.int32)
+    fill_lattice(packed, is_given, begin, tag, rule, source)
+    return Lattice(begin, tag, rule, source)
 
 
-@kernel
+@inner_kernel
 def rescale(value: Any, begin: int, end: int) -> int:
     """Bring the largest of value[begin:end] into [0.5, 1) by a power of two; its exponent, 0 where all are 0."""
     largest = 0.0
@@ -201,7 +202,7 @@ def rescale(value: Any, begin: int, end: int) -> int:
     return exponent
 
 
-@kernel
+@lean_kernel
 def scale_factors(packed: Any, is_given: bool, log_factor: Any, scaled: Any, shift: Any) -> int:
     """How many entries are in use; fills `scaled` with their log factors, less the largest of the word.
 
@@ -228,7 +229,7 @@ def scale_factors(packed: Any, is_given: bool, log_factor: Any, scaled: Any, shi
     return used
 
 
-@kernel
+@inner_kernel
 def largest_of(value: Any, begin: int, end: int) -> float:
     """The largest number in some rows, -inf where there is none."""
     largest = -math.inf
@@ -238,7 +239,7 @@ def largest_of(value: Any, begin: int, end: int) -> float:
     return largest
 
 
-@kernel
+@lean_kernel
 def best_tags(packed: Any, share: Any, tag: Any, confidence: Any, score: Any) -> None:
     """Give every word its tag of highest posterior, in `packed`.
 
@@ -320,7 +321,7 @@ def rank_sequences(
     return size, value, back
 
 
-@kernel
+@inner_kernel
 def merge(size: Any, value: Any, back: Any, first: int, before: int, step: Any, head: Any, y: int, count: int) -> None:
     """Let the best of the sequences that end in `before` entries, from the `first` on, go on to y, each by its step."""
     for x in range(before):
@@ -337,7 +338,7 @@ def merge(size: Any, value: Any, back: Any, first: int, before: int, step: Any, 
         head[best] += 1
 
 
-@kernel
+@inner_kernel
 def trace(
     back: Any, rank: int, count: int, share: Any, first_entry: int, at: int, word: int, packed: Any, tag: Any,
     confidence: Any,

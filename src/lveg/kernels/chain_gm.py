@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.chain import LOG_2, Posteriors, count_in_use, count_pairs, lattice, rescale
+from lveg.kernels.chain import LOG_2, Posteriors, count_pairs, in_use, rescale
 from lveg.kernels.gm_overlaps import overlaps_of
-from lveg.kernels.jit import ZERO, kernel, power_of_two
+from lveg.kernels.jit import ZERO, inner_kernel, kernel, power_of_two
 
 _TWO_PI = 6.283185307179586
 _ONE = np.uint64(1)
@@ -153,6 +153,41 @@ def sentence(
 
 
 @kernel
+def lattice(packed: Any, at: int, is_given: bool) -> Any:
+    """(begin, tag, rule, source): word i, from 1, may have tags tag[begin[i] : begin[i + 1]] by emissions `rule`.
+
+    Positions 0 and n + 1 stand for start and end and have one entry each. With is_given a word whose tag is given has
+    that one alone, and none where it cannot have it. source: the packed sentence's number of each entry.
+    """
+    n, m = packed[at + 1], packed[at + 2]
+    tags = at + 4 + 2 * n
+    begin = np.zeros(n + 3, np.int64)
+    tag, rule, source = np.zeros(m + 2, np.int64), np.zeros(m + 2, np.int64), np.zeros(m + 2, np.int64)
+    size = 1
+    for i in range(n):
+        begin[i + 1] = size
+        low, high = in_use(packed, at, i, is_given)
+        for entry in range(low, high):
+            tag[size] = packed[tags + entry]
+            rule[size] = packed[tags + m + entry]
+            source[size] = entry
+            size += 1
+    begin[n + 1] = size
+    begin[n + 2] = size + 1
+    return begin, tag, rule, source
+
+
+@inner_kernel
+def count_in_use(packed: Any, at: int, is_given: bool) -> int:
+    """How many entries of the sentence at this place are in use."""
+    used = 0
+    for i in range(packed[at + 1]):
+        low, high = in_use(packed, at, i, is_given)
+        used += high - low
+    return used
+
+
+@inner_kernel
 def link(i: int, n: int, t: int, u: int, n_tags: int) -> int:
     """The rule between word i, with tag t, and the next, with tag u: a start, a transition or an end."""
     if i == 0:
@@ -160,14 +195,14 @@ def link(i: int, n: int, t: int, u: int, n_tags: int) -> int:
     return n_tags * n_tags + t if i == n else t * n_tags + u
 
 
-@kernel
+@inner_kernel
 def reach(rule: int, n_tags: int, width: int) -> int:
     """The first column of the Gaussians over the tag that a transition or start reaches."""
     first = (n_tags * n_tags + n_tags) * width
     return first + (rule if rule < n_tags * n_tags else rule - n_tags) * width
 
 
-@kernel
+@inner_kernel
 def forward(
     n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, factor: Any,
     first_used: int, room: Room, inside: Any, scale: Any,
@@ -206,7 +241,7 @@ def forward(
     return math.log(z) + total * LOG_2 if z > 0.0 else -math.inf
 
 
-@kernel
+@inner_kernel
 def take_tail(i: int, y: int, begin: Any, layer: Any, width: int, value: Any, tail: Any) -> None:
     """Spread the values of the links into a tag of word i over the rows: one a component in, the same for all of the
     emission."""
@@ -219,7 +254,7 @@ def take_tail(i: int, y: int, begin: Any, layer: Any, width: int, value: Any, ta
                 r += 1
 
 
-@kernel
+@inner_kernel
 def meet(
     i: int,
     n: int,
@@ -248,7 +283,7 @@ def meet(
     return n_rows
 
 
-@kernel
+@inner_kernel
 def make_columns(i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, room: Room) -> int:
     """Number the components of the rules out of a tag of word i; how many there are."""
     column, c = room.column, 0
@@ -260,7 +295,7 @@ def make_columns(i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, widt
     return c
 
 
-@kernel
+@inner_kernel
 def distances(n_rows: int, c: int, of: int, weight: GmArrays, room: Room) -> None:
     """Squared distances over summed variances, and products of those variances times 2 pi, of a column and all rows.
 
@@ -289,7 +324,7 @@ def distances(n_rows: int, c: int, of: int, weight: GmArrays, room: Room) -> Non
                     product[at + r] *= _TWO_PI * (row_var[g, r] + v)
 
 
-@kernel
+@inner_kernel
 def three_distances(n_rows: int, n_columns: int, weight: GmArrays, room: Room) -> None:
     """`distances` of all columns, for spherical Gaussians in three dimensions: fewer and longer loops."""
     mean, var, column = weight.mean, weight.std, room.column
@@ -308,7 +343,7 @@ def three_distances(n_rows: int, n_columns: int, weight: GmArrays, room: Room) -
         product[p] = (_TWO_PI * product[p]) * (_TWO_PI * product[p]) * (_TWO_PI * product[p])
 
 
-@kernel
+@inner_kernel
 def make_rows(
     i: int,
     n: int,
@@ -360,7 +395,7 @@ def make_rows(
                 constant[first + j] *= factor[first_used + y - 1, j]
 
 
-@kernel
+@inner_kernel
 def bare_rows(
     i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, weight: GmArrays, room: Room
 ) -> None:
@@ -453,7 +488,7 @@ def backward(
                     bare_gradients(i, n, y, begin, tag, n_tags, width, weight, slope, room)
 
 
-@kernel
+@inner_kernel
 def use_links(
     i: int, n: int, begin: Any, tag: Any, layer: Any, n_tags: int, width: int, inside: Any, outside: Any, sign: float,
     slope: GmArrays, share: Any, first_entry: int, pair: Any, first_pair: int,
@@ -478,7 +513,7 @@ def use_links(
                 place += 1
 
 
-@kernel
+@inner_kernel
 def column_gradients(
     n_rows: int, n_columns: int, first_overlap: int, weight: GmArrays, slope: GmArrays, room: Room
 ) -> None:
@@ -524,7 +559,7 @@ def column_gradients(
             std_slope[g, of] += v * total
 
 
-@kernel
+@inner_kernel
 def row_gradients(
     i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays,
     slope: GmArrays, room: Room,
@@ -560,7 +595,7 @@ def row_gradients(
                 r += 1
 
 
-@kernel
+@inner_kernel
 def bare_gradients(
     i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, weight: GmArrays, slope: GmArrays, room: Room
 ) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.chain import LOG_2, Posteriors, count_in_use, count_pairs, lattice, rescale
-from lveg.kernels.jit import ZERO, kernel, power_of_two
+from lveg.kernels.chain import LOG_2, Lattice, Posteriors, extents, make_lattice, rescale
+from lveg.kernels.jit import kernel, lean_kernel, power_of_two
+
+_GROUP = 2**14
+"""Length of packed sentences that are worked on at a time: what they need stays in the cache."""
 
 
 class LvgArrays(NamedTuple):
@@ -24,7 +28,6 @@ class LvgArrays(NamedTuple):
     emission: Any
 
 
-@kernel
 def run(
     packed: Any, is_given: bool, sign: float, weight: LvgArrays, use: LvgArrays | None, factor: Any, factor_slope: Any,
     found: Posteriors,
@@ -37,144 +40,170 @@ def run(
     (entries in use, N). factor_slope: None, or gets sign × the posterior of each subtype of each entry, (entries, N).
     found: gets what is asked for; its shares and pairs are all zero before, and not asked for of given tags.
     """
-    log_z, share, pair = found.log_z, found.share, found.pair
-    width = weight.end.shape[1]
-    total, number = 0.0, 0
-    at, entries, used, pairs = ZERO, ZERO, ZERO, ZERO
-    while at < packed.shape[0]:
-        n, value = packed[at + 1], 0.0
-        if n > 0:
-            begin, tag, rule, source = lattice(packed, at, is_given)
-            inside = np.zeros(tag.shape[0] * width)
-            scale = np.zeros(n + 1, np.int64)
-            value = forward(n, begin, tag, rule, weight, factor, used, inside, scale)
-            if (use is not None or share.shape[0] > 0) and -math.inf < value < math.inf:
-                backward(
-                    n, begin, tag, rule, source, weight, factor, used, inside, scale, sign, use, factor_slope, entries,
-                    share, pair, pairs,
-                )  # fmt: skip
-        total += value
-        if log_z.shape[0] > 0:
-            log_z[number] = value
-        if factor is not None:
-            used += count_in_use(packed, at, is_given)
-        entries += packed[at + 2]
-        pairs += count_pairs(packed, at)
-        number += 1
-        at += packed[at]
+    width, weight, use = weight.end.shape[1], _flat(weight), None if use is None else _flat(use)
+    total, sentence, entry, pair, used = 0.0, 0, 0, 0, 0
+    for part in _groups(packed):
+        n_sentences, n_words, n_entries, n_pairs = extents(part)
+        lattice = make_lattice(part, is_given, n_words, n_entries)
+        n_used = int(lattice.begin[-1])
+        own_factor = None if factor is None else factor[used : used + n_used]
+        inside, scale, log_z = np.zeros(n_used * width), np.empty(n_words, np.int64), np.empty(n_sentences)
+        forward(part, lattice, weight, own_factor, inside, scale, log_z)
+        if use is not None or len(found.share):
+            backward(
+                part, lattice, weight, own_factor, inside, scale, log_z, sign, use,
+                None if factor_slope is None else factor_slope[entry : entry + n_entries],
+                found.share[entry : entry + n_entries], found.pair[pair : pair + n_pairs],
+            )  # fmt: skip
+        if len(found.log_z):
+            found.log_z[sentence : sentence + n_sentences] = log_z
+        total += float(log_z.sum())
+        sentence, entry, pair, used = sentence + n_sentences, entry + n_entries, pair + n_pairs, used + n_used
     return total
 
 
-@kernel
-def forward(
-    n: int, begin: Any, tag: Any, rule: Any, weight: LvgArrays, factor: Any, first_used: int, inside: Any, scale: Any
-) -> float:
-    """log Z; fills inside, (entries of the lattice × N), with what leads up to each subtype  [math: tag-inside].
+def _groups(packed: Any) -> Iterator[Any]:
+    """Packed sentences, a few at a time."""
+    begin, end = 0, 0
+    while end < len(packed):
+        end += int(packed[end])
+        if end - begin >= _GROUP or end == len(packed):
+            yield packed[begin:end]
+            begin = end
+
+
+def _flat(arrays: LvgArrays) -> LvgArrays:
+    """The same, with a view of the transitions as one long row."""
+    return arrays._replace(transition=arrays.transition.reshape(-1))
+
+
+@lean_kernel
+def forward(packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, inside: Any, scale: Any, log_z: Any) -> None:
+    """Fill log_z and inside, (entries in use × N), all zero, with what leads up to each subtype  [math: tag-inside].
 
     The tags of a word are as many runs of N weights in memory, or a single long one where it may have every tag.
+    scale (words,): gets the power of two that the word's sums were divided by.
     """
-    start, end, emission = weight.start, weight.end, weight.emission
-    transition = weight.transition.ravel()
+    start, transition, end, emission = weight
+    begin, tag, rule, _ = lattice
     tags, width = end.shape
-    total = 0
-    for i in range(1, n + 1):
-        first, here = begin[i], begin[i + 1] - begin[i]
-        if i == 1:
+    at, word, number = 0, 0, 0
+    while at < packed.shape[0]:
+        after = word + packed[at + 1]
+        total, z = 0, 1.0
+        for i in range(word, after):
+            first, here = begin[i], begin[i + 1] - begin[i]
+            if i == word:
+                for y in range(first, first + here):
+                    for s in range(width):
+                        inside[y * width + s] = start[tag[y], s]
+            is_whole = here == tags
+            runs, length = (1, tags * width) if is_whole else (here, width)
+            for x in range(begin[i - 1] if i > word else first, first):
+                for r in range(width):
+                    value = inside[x * width + r]
+                    row = (tag[x] * width + r) * tags * width
+                    for y in range(first, first + runs):
+                        column, to = row + (0 if is_whole else tag[y] * width), y * width
+                        for s in range(length):
+                            inside[to + s] += value * transition[column + s]
             for y in range(first, first + here):
+                if rule[y] >= 0:
+                    for s in range(width):
+                        inside[y * width + s] *= emission[rule[y], s]
+                if factor is not None:
+                    for s in range(width):
+                        inside[y * width + s] *= factor[y, s]
+            scale[i] = rescale(inside, first * width, (first + here) * width)
+            total += scale[i]
+        if word < after:
+            z = 0.0
+            for y in range(begin[after - 1], begin[after]):
                 for s in range(width):
-                    inside[y * width + s] = start[tag[y], s]
-        is_whole = here == tags
-        runs, length = (1, tags * width) if is_whole else (here, width)
-        for x in range(begin[i - 1] if i > 1 else first, first):
-            for r in range(width):
-                value = inside[x * width + r]
-                row = (tag[x] * width + r) * tags * width
-                for y in range(first, first + runs):
-                    column, to = row + (0 if is_whole else tag[y] * width), y * width
-                    for s in range(length):
-                        inside[to + s] += value * transition[column + s]
-        for y in range(first, first + here):
-            if rule[y] >= 0:
-                for s in range(width):
-                    inside[y * width + s] *= emission[rule[y], s]
-            if factor is not None:
-                for s in range(width):
-                    inside[y * width + s] *= factor[first_used + y - 1, s]
-        scale[i] = rescale(inside, first * width, (first + here) * width)
-        total += scale[i]
-    z = 0.0
-    for y in range(begin[n], begin[n + 1]):
-        for s in range(width):
-            z += inside[y * width + s] * end[tag[y], s]
-    return math.log(z) + total * LOG_2 if z > 0.0 else -math.inf
+                    z += inside[y * width + s] * end[tag[y], s]
+        log_z[number] = math.log(z) + total * LOG_2 if z > 0.0 else -math.inf
+        word = after
+        number += 1
+        at += packed[at]
 
 
 @kernel
 def backward(
-    n: int, begin: Any, tag: Any, rule: Any, source: Any, weight: LvgArrays, factor: Any, first_used: int, inside: Any,
-    scale: Any, sign: float, use: LvgArrays | None, factor_slope: Any, first_entry: int, share: Any, pair: Any,
-    first_pair: int,
+    packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, inside: Any, scale: Any, log_z: Any,
+    sign: float, use: LvgArrays | None, factor_slope: Any, share: Any, pair: Any,
 ) -> None:  # fmt: skip
-    """Posteriors and expected uses, from the last word to the first  [math: tag-outside]."""
-    end, emission, transition = weight.end, weight.emission, weight.transition.ravel()
+    """Posteriors and expected uses, from the last word of a sentence to the first  [math: tag-outside].
+
+    outside is kept times the word's scale over Z: inside × outside is a posterior.
+    """
+    _, transition, end, emission = weight
     if use is not None:
-        use_start, use_end, use_emission, use_transition = use.start, use.end, use.emission, use.transition.ravel()
+        use_start, use_transition, use_end, use_emission = use
+    begin, tag, rule, source = lattice
+    outside = np.empty(inside.shape[0])
     tags, width = end.shape
-    outside = np.zeros(inside.shape[0])  # times the position's scale over Z: inside × outside is a posterior
-    z, link = 0.0, first_pair
-    for i in range(1, n):
-        link += (begin[i + 1] - begin[i]) * (begin[i + 2] - begin[i + 1])
-    for y in range(begin[n], begin[n + 1]):
-        for s in range(width):
-            z += inside[y * width + s] * end[tag[y], s]
-    for y in range(begin[n], begin[n + 1]):
-        for s in range(width):
-            outside[y * width + s] = end[tag[y], s] / z
-            if use is not None:
-                use_end[tag[y], s] += sign * inside[y * width + s] * outside[y * width + s]
-    for i in range(n, 0, -1):
-        power = power_of_two(-scale[i])
-        first, here = begin[i], begin[i + 1] - begin[i]
-        for y in range(first, first + here):
-            total = 0.0
+    at, word, after, number, last_link = 0, 0, 0, 0, 0
+    while at < packed.shape[0]:
+        word, after = after, after + packed[at + 1]
+        value = log_z[number]
+        number += 1
+        at += packed[at]
+        for i in range(word, after - 1):
+            last_link += (begin[i + 1] - begin[i]) * (begin[i + 2] - begin[i + 1])
+        if word == after or not -math.inf < value < math.inf:
+            continue
+        z, link = 0.0, last_link
+        for y in range(begin[after - 1], begin[after]):
             for s in range(width):
-                posterior = inside[y * width + s] * outside[y * width + s]
-                total += posterior
+                z += inside[y * width + s] * end[tag[y], s]
+        for y in range(begin[after - 1], begin[after]):
+            for s in range(width):
+                outside[y * width + s] = end[tag[y], s] / z
                 if use is not None:
-                    if rule[y] >= 0:
-                        use_emission[rule[y], s] += sign * posterior
-                    if i == 1:
-                        use_start[tag[y], s] += sign * posterior
-                if factor_slope is not None:
-                    factor_slope[first_entry + source[y], s] += sign * posterior
-                if rule[y] >= 0:
-                    outside[y * width + s] *= emission[rule[y], s] * power
-                else:
-                    outside[y * width + s] *= power
-                if factor is not None:
-                    outside[y * width + s] *= factor[first_used + y - 1, s]
-            if share.shape[0] > 0:
-                share[first_entry + y - 1] = total
-        if i == 1:
-            break
-        link -= (first - begin[i - 1]) * here
-        is_whole = here == tags and pair.shape[0] == 0
-        runs, length = (1, tags * width) if is_whole else (here, width)
-        for x in range(begin[i - 1], first):
-            place = link + (x - begin[i - 1]) * here - first
-            for r in range(width):
-                value, total = inside[x * width + r], 0.0
-                row = (tag[x] * width + r) * tags * width
-                for y in range(first, first + runs):
-                    column, of = row + (0 if is_whole else tag[y] * width), y * width
-                    part = 0.0
-                    for s in range(length):
-                        part += transition[column + s] * outside[of + s]
-                    total += part
-                    if pair.shape[0] > 0:
-                        pair[place + y] += value * part
+                    use_end[tag[y], s] += sign * inside[y * width + s] * outside[y * width + s]
+        for i in range(after - 1, word - 1, -1):
+            power = power_of_two(-scale[i])
+            first, here = begin[i], begin[i + 1] - begin[i]
+            for y in range(first, first + here):
+                total = 0.0
+                for s in range(width):
+                    posterior = inside[y * width + s] * outside[y * width + s]
+                    total += posterior
                     if use is not None:
-                        part = sign * value
+                        if rule[y] >= 0:
+                            use_emission[rule[y], s] += sign * posterior
+                        if i == word:
+                            use_start[tag[y], s] += sign * posterior
+                    if factor_slope is not None:
+                        factor_slope[source[y], s] += sign * posterior
+                    if rule[y] >= 0:
+                        outside[y * width + s] *= emission[rule[y], s] * power
+                    else:
+                        outside[y * width + s] *= power
+                    if factor is not None:
+                        outside[y * width + s] *= factor[y, s]
+                if share.shape[0] > 0:
+                    share[y] = total
+            if i == word:
+                break
+            link -= (first - begin[i - 1]) * here
+            is_whole = here == tags and pair.shape[0] == 0
+            runs, length = (1, tags * width) if is_whole else (here, width)
+            for x in range(begin[i - 1], first):
+                place = link + (x - begin[i - 1]) * here - first
+                for r in range(width):
+                    value, total = inside[x * width + r], 0.0
+                    row = (tag[x] * width + r) * tags * width
+                    for y in range(first, first + runs):
+                        column, of = row + (0 if is_whole else tag[y] * width), y * width
+                        part = 0.0
                         for s in range(length):
-                            use_transition[column + s] += part * transition[column + s] * outside[of + s]
-                outside[x * width + r] = total
+                            part += transition[column + s] * outside[of + s]
+                        total += part
+                        if pair.shape[0] > 0:
+                            pair[place + y] += value * part
+                        if use is not None:
+                            part = sign * value
+                            for s in range(length):
+                                use_transition[column + s] += part * transition[column + s] * outside[of + s]
+                    outside[x * width + r] = total

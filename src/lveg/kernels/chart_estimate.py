@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from lveg.kernels.jit import exponent_of, kernel, power_of_two
+from lveg.kernels.jit import exponent_of, lean_kernel, power_of_two
 
 
 class TagChain(NamedTuple):
@@ -36,17 +34,26 @@ class Estimate(NamedTuple):
     scale: int
 
 
-@kernel
+@lean_kernel
 def estimate_side(
-    follows: Any, table: Any, tag_score: Any, word_scale: Any, is_backward: bool, found: Any, found_scale: Any
+    follows: Any,
+    table: Any,
+    tag_score: Any,
+    word_scale: Any,
+    is_backward: bool,
+    now: Any,
+    then: Any,
+    found: Any,
+    found_scale: Any,
 ) -> float:
     """P(all words) by the chain, over the power of two of the last row; fills one side of an `Estimate`.
 
     Forward it takes `follows` and `begins` and fills before; backward `precedes` and `ends`, for after.
+    now, then: (T + 1,), room to work in.
     """
     n, n_tags = tag_score.shape
-    now, then = np.zeros(n_tags + 1), np.zeros(n_tags + 1)
-    now[n_tags] = 1.0
+    for t in range(n_tags + 1):
+        now[t] = 1.0 if t == n_tags else 0.0
     for step in range(n + 1):
         place = n - step if is_backward else step
         for t in range(n_tags + 1):

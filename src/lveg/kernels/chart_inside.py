@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from lveg.kernels.chart_rules import CLOSED, Cells, Dense, Pairs, Symbols, TagRules, Unaries
-from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
+from lveg.kernels.chart_rules import CLOSED, Cells, Dense, Pairs, Symbols, TagRules, Unaries, Work
+from lveg.kernels.jit import DEAD, exponent_of, inner_kernel, lean_kernel, power_of_two
 
 
-@kernel
+@lean_kernel
 def fill_cells(
     symbols: Symbols,
     pairs: Pairs,
@@ -24,9 +24,10 @@ def fill_cells(
     tag_score: Any,
     cells: Cells,
     dense: Dense,
+    work: Work,
 ) -> None:
     """Fill the cells, shorter spans first."""
-    # Taken out of the tuples once: a tuple's field is fetched, and counted as a reference, at each access.
+    # Taken out of the tuples once: a tuple's field is fetched at each access.
     left_row, right_row, allowed = symbols
     pair_ptr, pair_right = pairs.ptr, pairs.right_row
     lhs_ptr, lhs_pair, lhs_weight = pairs.lhs_ptr, pairs.lhs_pair, pairs.lhs_weight
@@ -34,11 +35,8 @@ def fill_cells(
     child_ptr, child_lhs, child_weight = unaries.child_ptr, unaries.child_lhs, unaries.child_weight
     bottom, tops, scale = cells.bottom, cells.top, cells.scale
     left, left_low, left_high, right, right_low, right_high, right_most = dense
-    n, n_tags = tag_score.shape
-    n_symbols = left_row.shape[0]
-    factor, scaled = np.zeros(n + 1), np.zeros(n + 1)
-    pair_inside = np.zeros(pair_right.shape[0])
-    cell, top = np.zeros(n_symbols + n_tags), np.zeros(n_symbols)
+    n, n_symbols = tag_score.shape[0], left_row.shape[0]
+    factor, scaled, cell, top, pair_inside = work.factor, work.scaled, work.cell, work.top, work.pair
     for width in range(1, n + 1):
         for i in range(n - width + 1):
             j = i + width
@@ -82,7 +80,7 @@ def fill_cells(
                         right_most[j, row] = max(right_most[j, row], top[a])
 
 
-@kernel
+@inner_kernel
 def start_cell(spans: Any, scale: Any, tag_score: Any, i: int, j: int, factor: Any, cell: Any) -> int:
     """The power of two that the scores of a cell are over, DEAD where it has none; `cell` gets those of its tags.
 
@@ -101,7 +99,7 @@ def start_cell(spans: Any, scale: Any, tag_score: Any, i: int, j: int, factor: A
     return split_factors(scale, i, j, factor)
 
 
-@kernel
+@inner_kernel
 def split_factors(scale: Any, i: int, j: int, factor: Any) -> int:
     """The largest scale of two children over all splits of (i, j); factor[k] brings split k's children to it."""
     largest = DEAD
@@ -113,7 +111,7 @@ def split_factors(scale: Any, i: int, j: int, factor: Any) -> int:
     return largest
 
 
-@kernel
+@inner_kernel
 def add_tag_rules(
     ptr: Any, lhs: Any, other: Any, weight: Any, tag_score: Any, tops: Any, factor: Any, i: int, j: int, cell: Any
 ) -> None:
@@ -133,7 +131,7 @@ def add_tag_rules(
                         cell[lhs[index]] += weight[index] * score * tag_score[i + 1, c - n_symbols]
 
 
-@kernel
+@inner_kernel
 def finish_cell(
     child_ptr: Any,
     child_lhs: Any,

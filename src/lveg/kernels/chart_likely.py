@@ -13,11 +13,11 @@ import numpy as np
 
 from lveg.kernels.chart_estimate import Estimate
 from lveg.kernels.chart_inside import add_tag_rules, finish_cell, start_cell
-from lveg.kernels.chart_rules import Cells, Pairs, Rows, Symbols, TagRules, Unaries
-from lveg.kernels.jit import DEAD, kernel, power_of_two
+from lveg.kernels.chart_rules import Cells, Pairs, Rows, Symbols, TagRules, Unaries, Work
+from lveg.kernels.jit import DEAD, lean_kernel, power_of_two
 
 
-@kernel
+@lean_kernel
 def fill_likely_cells(
     symbols: Symbols,
     pairs: Pairs,
@@ -29,6 +29,7 @@ def fill_likely_cells(
     p_cell: float,
     cells: Cells,
     rows: Rows,
+    work: Work,
 ) -> None:
     """Fill the cells, by end, those that begin last first, and list their left children.
 
@@ -43,13 +44,11 @@ def fill_likely_cells(
     after, after_scale = estimate.after, estimate.after_scale
     bottom, tops, scale = cells.bottom, cells.top, cells.scale
     row_begin, row_end, rows_row, rows_score = rows
-    n, n_tags = tag_score.shape
-    n_symbols = left_row.shape[0]
+    factor, cell, top, pair_inside, seen, is_seen = (
+        work.factor, work.cell, work.top, work.pair, work.wanted, work.first_pair,
+    )  # fmt: skip
+    n, n_symbols = tag_score.shape[0], left_row.shape[0]
     least, least_scale = p_cell * estimate.z, estimate.scale
-    factor = np.zeros(n + 1)
-    pair_inside = np.zeros(pair_symbol.shape[0])
-    is_seen, seen = np.zeros(pair_ptr.shape[0], np.int32), np.zeros(pair_ptr.shape[0], np.int32)
-    cell, top = np.zeros(n_symbols + n_tags), np.zeros(n_symbols)
     size = 0
     for j in range(1, n + 1):
         for i in range(j - 1, -1, -1):

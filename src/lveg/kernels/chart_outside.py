@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from lveg.kernels.chart_inside import split_factors
-from lveg.kernels.chart_rules import Cells, Dense, Lexical, Pairs, Rows, TagRules, Unaries
-from lveg.kernels.jit import DEAD, ZERO, kernel, power_of_two
+from lveg.kernels.chart_rules import Cells, Dense, Lexical, Pairs, Rows, TagRules, Unaries, Work
+from lveg.kernels.jit import DEAD, ZERO, inner_kernel, lean_kernel, power_of_two
 
 
-@kernel
+@lean_kernel
 def keep_rules(
     pairs: Pairs,
     tags: TagRules,
@@ -26,17 +26,19 @@ def keep_rules(
     p_edge: float,
     n_ends: int,
     n_rules: int,
+    work: Work,
+    tag_outer: Any,
     kept: Any,
 ) -> int:
     """How many anchored rules have posterior p_edge, at nodes with p_node; `kept` gets the keys of those that fit.
 
     rows, dense: one or the other, as the cells were filled; code for the other is not compiled. from_root: (N + T,),
-    the outside scores over all words. Symbols whose posterior is below a tenth of the thresholds hand nothing down,
-    with `dense` nor do pairs of children, with `rows` nor do pairs at a split below a hundredth (docs/math.md:
-    pruning). The key of a rule is (((width · n_ends + start) · 2 + level) · n_rules + rule) · n_ends + n - split, where
-    n_ends is more than n.
+    the outside scores over all words. tag_outer: (n, T), all zero before. Symbols whose posterior is below a tenth of
+    the thresholds hand nothing down, with `dense` nor do pairs of children, with `rows` nor do pairs at a split below a
+    hundredth (docs/math.md: pruning). The key of a rule is (((width · n_ends + start) · 2 + level) · n_rules + rule) ·
+    n_ends + n - split, where n_ends is more than n.
     """
-    # Taken out of the tuples once: a tuple's field is fetched, and counted as a reference, at each access.
+    # Taken out of the tuples once: a tuple's field is fetched at each access.
     pair_left, pair_symbol, left_symbol = pairs.left, pairs.right_symbol, pairs.left_symbol
     lhs_ptr, lhs_pair, lhs_weight = pairs.lhs_ptr, pairs.lhs_pair, pairs.lhs_weight
     pair_rule_ptr, pair_rule_lhs, pair_rule_weight, pair_rule = (
@@ -55,14 +57,8 @@ def keep_rules(
     n_symbols = tops.shape[2]
     tiny = min(p_node, p_edge) * 1e-1
     cut = tiny * 1e-1 if dense is None else 0.0
-    tag_outer = np.zeros((n, n_tags))
-    above, below = np.zeros(n_symbols), np.zeros(n_symbols)
-    factor, scaled, gathered = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
-    pair_outer = np.zeros(pair_symbol.shape[0])
     # The pairs that a span wants, by left row b: first_pair[b] and the next_pair of each, plus one; 0 ends the chain.
-    wanted = np.zeros(pair_symbol.shape[0], np.int32)
-    first_pair = np.zeros(left_symbol.shape[0], np.int32)
-    next_pair = np.zeros(pair_symbol.shape[0], np.int32)
+    factor, scaled, gathered, below, above, pair_outer, wanted, next_pair, first_pair = work
 
     for i in range(n):
         for j in range(i + 1, n + 1):
@@ -221,7 +217,7 @@ def keep_rules(
     return size
 
 
-@kernel
+@inner_kernel
 def keep(kept: Any, size: int, key: int) -> int:
     """Append a key if there is room; how many there are with it, kept or not."""
     if size < kept.shape[0]:

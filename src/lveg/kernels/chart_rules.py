@@ -94,6 +94,24 @@ class Cells(NamedTuple):
     scale: Any
 
 
+class Work(NamedTuple):
+    """Room for a chart kernel to work in; `pair` and `first_pair` are all zero before.
+
+    factor, scaled, gathered: (n + 1,), by split. cell (N + T,), top (N,): scores of symbols. pair: scores of pairs of
+    children. wanted, next_pair: int32, as many as there are pairs. first_pair: int32, one for each left row.
+    """
+
+    factor: Any
+    scaled: Any
+    gathered: Any
+    cell: Any
+    top: Any
+    pair: Any
+    wanted: Any
+    next_pair: Any
+    first_pair: Any
+
+
 class Rows(NamedTuple):
     """The symbols of each span that may be left children in a pair: [begin[i, j], end[i, j]) in row and score."""
 

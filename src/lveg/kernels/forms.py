@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from lveg.kernels.jit import kernel
+from lveg.kernels.jit import lean_kernel
 
 
-@kernel
+@lean_kernel
 def add_rows(packed: Any, rows: Any, weight: Any, n_tags: int, score: Any) -> None:
     """Add the weights of each word's rows, (rows, tags × states), to the scores of its entries, (entries × states).
 
@@ -37,7 +37,7 @@ def add_rows(packed: Any, rows: Any, weight: Any, n_tags: int, score: Any) -> No
         at += packed[at]
 
 
-@kernel
+@lean_kernel
 def add_to_rows(packed: Any, rows: Any, slope: Any, n_tags: int, into: Any) -> None:
     """Add the slopes of the entries of each word, (entries × states), to its rows of `into` (rows, tags × states)."""
     width = into.shape[1] // n_tags

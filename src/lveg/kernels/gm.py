@@ -14,11 +14,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
 from lveg.kernels.factors import Factors
 from lveg.kernels.gm_overlaps import Components
 from lveg.kernels.gm_plan import COPY, Plan, view_plan
-from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
+from lveg.kernels.jit import DEAD, exponent_of, inner_kernel, kernel, lean_kernel, power_of_two
 
 _LOWEST = -1000
 """Shifts below this are no contribution."""
@@ -33,7 +34,8 @@ class Scores(NamedTuple):
     entry_place, query_place: where the components of each entry or query begin. alpha, entry_scale: coefficients,
     times two to the scale. answer, query_scale: what queries were answered. beta, omega: the outside values of alpha
     and answer, such that beta × alpha and omega × answer are posteriors, times a sign. edge_factor: what the answers
-    below a planned edge are multiplied with, beside the weights, to be a part of its entry's coefficients.
+    below a planned edge are multiplied with, beside the weights, to be a part of its entry's coefficients. edge_scale,
+    weighted: what is needed on the way, the scales of the edges of one node and beta times the weights.
     """
 
     entry_place: Any
@@ -45,12 +47,26 @@ class Scores(NamedTuple):
     beta: Any
     omega: Any
     edge_factor: Any
+    edge_scale: Any
+    weighted: Any
+
+
+@register_jitable
+def empty_scores(plan: Plan, most: int) -> Scores:
+    """Scores that are not filled yet; outside values are 0. most: as many components as a rule may have."""
+    n_entries, n_queries, n_edges = plan.entry_rule.shape[0], plan.query_slot.shape[0], plan.edge_left.shape[0]
+    n_alpha, n_answer = n_entries * most, n_queries * most
+    return Scores(
+        np.zeros(n_entries + 1, np.int32), np.zeros(n_queries + 1, np.int32), np.empty(n_alpha),
+        np.empty(n_entries, np.int64), np.empty(n_answer), np.empty(n_queries, np.int64), np.zeros(n_alpha),
+        np.zeros(n_answer), np.empty(n_edges), np.empty(n_edges, np.int64), np.empty(n_alpha),
+    )  # fmt: skip
 
 
 class Cut(NamedTuple):
     """The paper's component pruning: of c components more than `least`, the largest min(least + c ** power, most).
 
-    most is 0 where nothing is cut. tally: components that inside and outside scores had, and how many were cut.
+    tally: components that inside and outside scores had, and how many were cut.
     """
 
     least: int
@@ -99,7 +115,7 @@ def cut_smallest(values: Any, begin: int, end: int, cut: Cut) -> None:
             values[place] = 0.0
 
 
-@kernel
+@inner_kernel
 def add_four(into: Any, at: int, factor: float, left: Any, a: int, right: Any, b: int) -> None:
     """Add factor × left × right, component by component."""
     i, j, k = np.uint64(at), np.uint64(a), np.uint64(b)
@@ -111,7 +127,7 @@ def add_four(into: Any, at: int, factor: float, left: Any, a: int, right: Any, b
     into[i + _THREE] += factor * s3
 
 
-@kernel
+@inner_kernel
 def ask_four(overlap: Any, use: Any, at: int, alpha: Any, first: int, n_entries: int, answer: Any, to: int) -> None:
     """The answers of a query of four components at a node whose entries have four each."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -130,7 +146,7 @@ def ask_four(overlap: Any, use: Any, at: int, alpha: Any, first: int, n_entries:
     answer[to], answer[to + 1], answer[to + 2], answer[to + 3] = s0, s1, s2, s3
 
 
-@kernel
+@inner_kernel
 def tell_four(
     overlap: Any, use: Any, at: int, alpha: Any, beta: Any, first: int, n_entries: int, omega: Any, of: int,
     posterior: Any,
@@ -155,34 +171,32 @@ def tell_four(
             t += _FOUR
 
 
-@kernel
+@lean_kernel
 def inside(
-    plan: Plan, factors: Factors, parameters: Components, table: Table, first_use: Any, cut: Cut
-) -> tuple[float, Scores]:
-    """(log Z, scores with all but the outside values filled)  [math: gm-inside].
+    plan: Plan,
+    factors: Factors,
+    parameters: Components,
+    table: Table,
+    first_use: Any,
+    cut: Cut | None,
+    scores: Scores,
+) -> float:
+    """log Z; fills the scores, all but the outside values  [math: gm-inside].
 
-    first_use: where the uses of the plan begin in the table.
+    first_use: where the uses of the plan begin in the table. cut: None where nothing is cut, and no code for it made.
     """
     _, node_entry, node_query, entry_rule, entry_edge, query_slot, edge_left, edge_right = plan
+    entry_place, query_place, alpha, entry_scale, answer, query_scale, _, _, edge_factor, edge_scale, _ = scores
     ptr, weight = parameters.ptr, parameters.weight
-    n_entries, n_queries = entry_rule.shape[0], query_slot.shape[0]
-    entry_place, query_place = np.zeros(n_entries + 1, np.int32), np.zeros(n_queries + 1, np.int32)
-    for entry in range(n_entries):
+    for entry in range(entry_rule.shape[0]):
         rule = entry_rule[entry]
         entry_place[entry + 1] = entry_place[entry] + ptr[rule + 1] - ptr[rule]
-    for query in range(n_queries):
+    for query in range(query_slot.shape[0]):
         rule = query_slot[query] // 2
         query_place[query + 1] = query_place[query] + ptr[rule + 1] - ptr[rule]
-    n_alpha, n_answer = entry_place[n_entries], query_place[n_queries]
-    alpha, answer, edge_factor = np.empty(n_alpha), np.empty(n_answer), np.empty(edge_left.shape[0])
-    entry_scale, query_scale = np.empty(n_entries, np.int64), np.empty(n_queries, np.int64)
     overlap, use, _ = table
     mantissa, exponents = factors
     with_factors = mantissa.shape[0] > 0
-    most_edges = 1
-    for node in range(node_entry.shape[0] - 1):
-        most_edges = max(most_edges, entry_edge[node_entry[node + 1]] - entry_edge[node_entry[node]])
-    shifts = np.empty(most_edges, np.int64)
     at, real = first_use, -1
     scale = DEAD
     for node in range(node_entry.shape[0] - 1):
@@ -205,7 +219,7 @@ def inside(
                     real += 1
                 edge_factor[edge] = mantissa[real]
                 shift += exponents[real]
-            shifts[edge - first_edge] = shift
+            edge_scale[edge - first_edge] = shift
             largest = max(largest, shift)
         for place in range(first, last):
             alpha[place] = 0.0
@@ -215,7 +229,7 @@ def inside(
                 place, count = entry_place[entry], entry_place[entry + 1] - entry_place[entry]
                 of = ptr[entry_rule[entry]]
                 for edge in range(entry_edge[entry], entry_edge[entry + 1]):
-                    shift = shifts[edge - first_edge] - largest
+                    shift = edge_scale[edge - first_edge] - largest
                     if shift < _LOWEST:
                         edge_factor[edge] = 0.0
                         continue
@@ -257,7 +271,7 @@ def inside(
             for edge in range(first_edge, entry_edge[end]):
                 edge_factor[edge] *= down
             scale = largest + exponent
-            if cut.most > 0:
+            if cut is not None:
                 cut_smallest(alpha, first, last, cut)
         for entry in range(begin, end):
             entry_scale[entry] = scale
@@ -286,35 +300,29 @@ def inside(
         for place in range(first, last):
             z += alpha[place]
         log_z = math.log(z) + scale * math.log(2.0)
-    return log_z, Scores(
-        entry_place, query_place, alpha, entry_scale, answer, query_scale, np.empty(n_alpha), np.empty(n_answer),
-        edge_factor,
-    )  # fmt: skip
+    return log_z
 
 
-@kernel
+@lean_kernel
 def outside(
-    plan: Plan, parameters: Components, table: Table, last_use: Any, sign: float, cut: Cut, scores: Scores
+    plan: Plan, parameters: Components, table: Table, last_use: Any, sign: float, cut: Cut | None, scores: Scores
 ) -> None:
     """Fill the outside values; where there is room in the table, add the posteriors of uses  [math: gm-outside].
 
-    Outside values are kept times their node's scale over Z, and times the sign. last_use: where the uses of the plan
-    end in the table.
+    Outside values, all 0 before, are kept times their node's scale over Z, and times the sign. last_use: where the
+    uses of the plan end in the table.
     """
     _, node_entry, node_query, entry_rule, entry_edge, _, edge_left, edge_right = plan
-    entry_place, query_place, alpha, entry_scale, answer, _, beta, omega, edge_factor = scores
+    entry_place, query_place, alpha, entry_scale, answer, _, beta, omega, edge_factor, _, weighted = scores
     overlap, use, posterior = table
     ptr, weight = parameters.ptr, parameters.weight
     with_posterior = posterior.shape[0] > 0
-    beta[:] = 0.0
-    omega[:] = 0.0
     root = node_entry.shape[0] - 2
     z = 0.0
     for place in range(entry_place[node_entry[root]], entry_place[node_entry[root + 1]]):
         z += alpha[place]
     for place in range(entry_place[node_entry[root]], entry_place[node_entry[root + 1]]):
         beta[place] = sign / z
-    weighted = np.empty(beta.shape[0])  # beta times the weights
     at = last_use
     for node in range(root, -1, -1):
         begin, end = node_entry[node], node_entry[node + 1]
@@ -322,7 +330,7 @@ def outside(
         if begin == end or entry_scale[begin] == DEAD:
             at -= (end - begin) * (node_query[node + 1] - node_query[node])
             continue
-        if cut.most > 0:
+        if cut is not None:
             cut_smallest(omega, query_place[node_query[node]], query_place[node_query[node + 1]], cut)
         all_four = last - first == 4 * (end - begin)
         for query in range(node_query[node + 1] - 1, node_query[node] - 1, -1):
@@ -344,7 +352,7 @@ def outside(
                             posterior[t + k] += alpha[a] * omega[o + k] * overlap[t + k]
                     a += _ONE
                     t += n
-        if cut.most > 0:  # what was cut from the inside score has no part in any derivation
+        if cut is not None:  # what was cut from the inside score has no part in any derivation
             for place in range(first, last):
                 if alpha[place] == 0.0:
                     beta[place] = 0.0
@@ -376,11 +384,11 @@ def outside(
                         omega[a + k] += factor * weighted[place + k]
 
 
-@kernel
+@lean_kernel
 def fill_posteriors(plan: Plan, parameters: Components, scores: Scores, edge_post: Any, node_post: Any) -> None:
     """Fill the posteriors of nodes and of the forest's edges, times the sign."""
     _, node_entry, _, entry_rule, entry_edge, _, edge_left, edge_right = plan
-    entry_place, query_place, alpha, entry_scale, answer, _, beta, _, edge_factor = scores
+    entry_place, query_place, alpha, entry_scale, answer, _, beta, _, edge_factor, _, _ = scores
     ptr, weight = parameters.ptr, parameters.weight
     to = -1
     for node in range(node_post.shape[0]):
@@ -414,20 +422,22 @@ def fill_posteriors(plan: Plan, parameters: Components, scores: Scores, edge_pos
 
 @kernel
 def add_gradients(
-    packed: Any, sign: Any, factors: Factors, parameters: Components, table: Table, cut: Cut, log_z: Any,
-    grad_weight: Any, edge_post: Any,
+    packed: Any, sign: Any, factors: Factors, parameters: Components, most: int, table: Table, cut: Cut | None,
+    log_z: Any, grad_weight: Any, edge_post: Any,
 ) -> None:  # fmt: skip
     """Fill the log Z of plans one after the other; add sign × its gradient in log weights  [math: gm-gradient].
 
-    sign: one per plan. The posteriors of uses, from which `add_block_gradients` has the rest, are added to the table.
-    edge_post: where there is room, sign × the posteriors of the edges of all forests.
+    sign: one per plan. most: as many components as a rule may have. The posteriors of uses, from which
+    `add_block_gradients` has the rest, are added to the table. edge_post: where there is room, sign × the posteriors of
+    the edges of all forests.
     """
     ptr, at, begin, first_edge = parameters.ptr, np.int64(0), np.int64(0), 0
     for number in range(sign.shape[0]):
         plan = view_plan(packed, begin)
         last_edge = first_edge + packed[begin + 2]
         own = Factors(factors.mantissa[first_edge:last_edge], factors.exponent[first_edge:last_edge])
-        log_z[number], scores = inside(plan, own, parameters, table, at, cut)
+        scores = empty_scores(plan, most)
+        log_z[number] = inside(plan, own, parameters, table, at, cut, scores)
         entry_rule, entry_edge, node_entry, node_query = (
             plan.entry_rule,
             plan.entry_edge,

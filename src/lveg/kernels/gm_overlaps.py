@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.jit import kernel
+from lveg.kernels.jit import inner_kernel, lean_kernel
 
 _LOG2E = 1.4426950408889634
 _LN2 = 0.6931471805599453
 _TWO_PI = 6.283185307179586
+_TILE = 256  # blocks that are worked on at a time, at most
 _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
@@ -32,31 +33,38 @@ class Components(NamedTuple):
     first: Any
 
 
-@kernel
+def fill_overlaps(parameters: Components, most: int, slots: Any, rules: Any, begins: Any, table: Any) -> None:
+    """Fill the table with the overlaps of all blocks  [math: overlap]. most: as many components as a rule may have."""
+    square, product, power = np.empty((3, max(4096, most * most)))
+    fill_blocks(parameters, slots, rules, begins, square, product, power, power.view(np.int64), table)
+
+
+@inner_kernel
 def slot_column(ptr: Any, first: Any, slot: int) -> int:
     """The first Gaussian of a child slot (see gm_plan)."""
     column: int = first[1 + slot % 2] + ptr[slot // 2]
     return column
 
 
-@kernel
-def fill_overlaps(parameters: Components, slots: Any, rules: Any, begins: Any, table: Any) -> None:
-    """Fill the table with the overlaps of all blocks  [math: overlap]."""
+@lean_kernel
+def fill_blocks(
+    parameters: Components, slots: Any, rules: Any, begins: Any, square: Any, product: Any, power: Any,
+    power_bits: Any, table: Any,
+) -> None:  # fmt: skip
+    """Fill the table with the overlaps of all blocks; see `fill_overlaps`.
+
+    square, product, power: room for what is worked on at a time, at least a block. power_bits: an integer view of
+    power.
+    """
     ptr, first, mean, var = parameters.ptr, parameters.first, parameters.mean, parameters.var
-    spherical = var.shape[0] < mean.shape[0]
-    tile = 256
     block, n_blocks = 0, slots.shape[0]
-    room, all_four = 0, spherical
+    all_four = var.shape[0] < mean.shape[0]
     for b in range(n_blocks):
-        room = max(room, begins[b + 1] - begins[b])
         rule, asking = rules[b], slots[b] // 2
         all_four = all_four and ptr[rule + 1] - ptr[rule] == 4 and ptr[asking + 1] - ptr[asking] == 4
-    size = max(room, 4096)
-    square, product, power = np.empty(size), np.empty(size), np.empty(size)
-    power_bits = power.view(np.int64)
     while block < n_blocks:
         begin, done = begins[block], block
-        while done < n_blocks and done - block < tile and begins[done + 1] - begin <= size:
+        while done < n_blocks and done - block < _TILE and begins[done + 1] - begin <= square.shape[0]:
             slot, rule = slots[done], rules[done]
             width, height = ptr[slot // 2 + 1] - ptr[slot // 2], ptr[rule + 1] - ptr[rule]
             above, below = slot_column(ptr, first, slot), first[0] + ptr[rule]
@@ -72,7 +80,7 @@ def fill_overlaps(parameters: Components, slots: Any, rules: Any, begins: Any, t
         block = done
 
 
-@kernel
+@inner_kernel
 def distances(
     mean: Any, var: Any, above: int, below: int, width: int, height: int, square: Any, product: Any, at: int
 ) -> None:
@@ -91,7 +99,7 @@ def distances(
             at += 1
 
 
-@kernel
+@inner_kernel
 def four_distances(mean: Any, var: Any, above: int, below: int, square: Any, product: Any, at: int) -> None:
     """The squared distances of four by four spherical Gaussians, and their summed variances; see `finish_spherical`."""
     up, down, to = np.uint64(above), np.uint64(below), np.uint64(at)
@@ -115,7 +123,7 @@ def four_distances(mean: Any, var: Any, above: int, below: int, square: Any, pro
         to += np.uint64(4)
 
 
-@kernel
+@inner_kernel
 def finish_spherical(square: Any, product: Any, power: Any, count: int, dim: int) -> None:
     """Divide squared distances by the variances in `product`, and raise those, times 2 pi, to the dimension."""
     for l in range(count):  # noqa: E741
@@ -129,7 +137,7 @@ def finish_spherical(square: Any, product: Any, power: Any, count: int, dim: int
             product[l] *= power[l]
 
 
-@kernel
+@inner_kernel
 def overlaps_of(square: Any, product: Any, power: Any, power_bits: Any, count: int, table: Any, begin: int) -> None:
     """The overlaps of square[:count], with its products, into table[begin : begin + count].
 
@@ -148,7 +156,7 @@ def overlaps_of(square: Any, product: Any, power: Any, power_bits: Any, count: i
         table[at + l] = power[l] * e / math.sqrt(product[l])
 
 
-@kernel
+@lean_kernel
 def add_block_gradients(
     parameters: Components, slots: Any, rules: Any, begins: Any, posterior: Any, grad_mean: Any, grad_std: Any
 ) -> None:
@@ -169,7 +177,7 @@ def add_block_gradients(
             gradients(mean, var, above, below, width, height, posterior, at, grad_mean, grad_std)
 
 
-@kernel
+@inner_kernel
 def gradients(
     mean: Any, var: Any, above: int, below: int, width: int, height: int, posteriors: Any, at: int,
     grad_mean: Any, grad_std: Any,
@@ -194,7 +202,7 @@ def gradients(
                 grad_std[of, below + row] += down * bend
 
 
-@kernel
+@inner_kernel
 def four_gradients(
     mean: Any, var: Any, above: int, below: int, posterior: Any, at: int, grad_mean: Any, grad_std: Any
 ) -> None:

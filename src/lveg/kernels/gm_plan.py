@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lveg.kernels.jit import kernel
+from lveg.kernels.jit import ZERO, inner_kernel, kernel
 
 Ints = npt.NDArray[np.int32]
 
@@ -100,22 +100,21 @@ def make_plan(
     """(node_entry, node_query, entry_rule, entry_edge, query_slot, edge_left, edge_right) of the plan of a forest."""
     n_nodes, n_edges = edge_ptr.shape[0] - 1, edge_rule.shape[0]
     node_entry = np.zeros(n_nodes + 1, np.int32)
-    n_planned, n_slots = 0, 0
+    n_entries, n_planned, n_slots = 0, 0, 0
     for node in range(n_nodes):
-        entries = 0
         for edge in range(edge_ptr[node], edge_ptr[node + 1]):
             rule = edge_rule[edge]
             if rule < 0:
                 below = edge_left[edge]
                 size = node_entry[below + 1] - node_entry[below]
-                entries += size
+                n_entries += size
                 n_planned += size
             else:
                 n_planned += 1
-                entries += edge == edge_ptr[node] or edge_rule[edge - 1] != rule
+                n_entries += edge == edge_ptr[node] or edge_rule[edge - 1] != rule
                 if edge_left[edge] >= 0:
                     n_slots = max(n_slots, 2 * rule + 2)
-        node_entry[node + 1] = node_entry[node] + entries
+        node_entry[node + 1] = n_entries
 
     # Who asks at each node.
     ask_ptr = np.zeros(n_nodes + 1, np.int32)
@@ -127,34 +126,33 @@ def make_plan(
                 ask_ptr[edge_right[edge] + 1] += 1
     for node in range(n_nodes):
         ask_ptr[node + 1] += ask_ptr[node]
-    asker = np.empty(ask_ptr[n_nodes], np.int32)
-    filled = ask_ptr[:-1].copy()
+    asker, filled = np.empty(2 * n_edges, np.int32), np.zeros(n_nodes, np.int32)
+    query_of = np.empty(2 * n_edges, np.int32)
     for edge in range(n_edges):
-        if edge_rule[edge] >= 0:
-            for side in range(2):
-                child = edge_right[edge] if side else edge_left[edge]
-                if child >= 0:
-                    asker[filled[child]] = 2 * edge + side
-                    filled[child] += 1
+        for side in range(2):
+            child = edge_right[edge] if side else edge_left[edge]
+            query_of[2 * edge + side] = -1
+            if child >= 0 and edge_rule[edge] >= 0:
+                asker[ask_ptr[child] + filled[child]] = 2 * edge + side
+                filled[child] += 1
     node_query = np.zeros(n_nodes + 1, np.int32)
-    query_slot = np.empty(asker.shape[0], np.int32)
-    query_of = np.full(2 * n_edges, -1, np.int32)
-    last_node = np.full(n_slots, -1, np.int32)
+    query_slot = np.empty(2 * n_edges, np.int32)
+    last_asked = np.zeros(n_slots, np.int32)  # the node that a slot asked last, plus one
     last_query = np.empty(n_slots, np.int32)
     n_queries = 0
     for node in range(n_nodes):
         for place in range(ask_ptr[node], ask_ptr[node + 1]):
             ask = asker[place]
             slot = 2 * edge_rule[ask // 2] + ask % 2
-            if last_node[slot] != node:
-                last_node[slot] = node
+            if last_asked[slot] != node + 1:
+                last_asked[slot] = node + 1
                 last_query[slot] = n_queries
                 query_slot[n_queries] = slot
                 n_queries += 1
             query_of[ask] = last_query[slot]
         node_query[node + 1] = n_queries
 
-    entry_rule, entry_edge = np.empty(node_entry[n_nodes], np.int32), np.empty(node_entry[n_nodes] + 1, np.int32)
+    entry_rule, entry_edge = np.empty(n_entries, np.int32), np.empty(n_entries + 1, np.int32)
     left, right = np.empty(n_planned, np.int32), np.empty(n_planned, np.int32)
     entry, planned = 0, 0
     for node in range(n_nodes):
@@ -176,6 +174,17 @@ def make_plan(
     return node_entry, node_query, entry_rule, entry_edge, query_slot[:n_queries], left, right
 
 
+@inner_kernel
+def part_places(packed: Any, begin: Any) -> tuple[int, int, int, int, int]:
+    """Where node_symbol, node_entry, node_query, entry_rule and query_slot of the plan that begins there are."""
+    n_nodes, n_entries = packed[begin + 1], packed[begin + 4]
+    symbols = begin + _HEADER
+    entries = symbols + n_nodes
+    queries = entries + n_nodes + 1
+    rules = queries + n_nodes + 1
+    return symbols, entries, queries, rules, rules + 2 * n_entries + 1
+
+
 @kernel
 def number_blocks(packed: Any, ptr: Any) -> tuple[Any, Any, Any, Any]:
     """(where the block of each use begins, and slot, rule and begin of every block) of plans one after the other.
@@ -185,57 +194,60 @@ def number_blocks(packed: Any, ptr: Any) -> tuple[Any, Any, Any, Any]:
     """
     n_rules = ptr.shape[0] - 1
     # The rules of a symbol and the slots that ask for it span a small matrix, which tells the pairs that occur.
-    rule_rank, slot_row = np.full(n_rules, -1, np.int32), np.full(2 * n_rules, -1, np.int32)
-    # From a literal 0 Numba would compile what `plan` is passed to twice.
-    n_symbols, n_uses, plan = 1, 0, np.int64(0)
+    # Ranks, rows and places are kept plus one: 0 is none.
+    rule_rank, slot_row = np.zeros(n_rules, np.int32), np.zeros(2 * n_rules, np.int32)
+    n_symbols, n_uses, plan = 1, 0, ZERO
     while plan < packed.shape[0]:
-        for symbol in view_plan(packed, plan).node_symbol:
-            n_symbols = max(n_symbols, symbol + 1)
+        for place in range(plan + _HEADER, plan + _HEADER + packed[plan + 1]):
+            n_symbols = max(n_symbols, packed[place] + 1)
         plan += packed[plan]
     n_ranks = np.zeros(n_symbols, np.int32)
     slots_of = np.zeros(n_symbols, np.int32)
-    plan = np.int64(0)
+    plan = ZERO
     while plan < packed.shape[0]:
-        node_symbol, node_entry, node_query, entry_rule, _, query_slot, _, _ = view_plan(packed, plan)
-        for node in range(node_symbol.shape[0]):
-            if node_query[node] == node_query[node + 1]:
+        symbols, entries, queries, rules_at, slots_at = part_places(packed, plan)
+        for node in range(packed[plan + 1]):
+            first, last = packed[entries + node], packed[entries + node + 1]
+            first_query, last_query = packed[queries + node], packed[queries + node + 1]
+            if first_query == last_query:
                 continue
-            symbol = node_symbol[node]
-            n_uses += (node_entry[node + 1] - node_entry[node]) * (node_query[node + 1] - node_query[node])
-            for entry in range(node_entry[node], node_entry[node + 1]):
-                if rule_rank[entry_rule[entry]] < 0:
-                    rule_rank[entry_rule[entry]] = n_ranks[symbol]
+            symbol = packed[symbols + node]
+            n_uses += (last - first) * (last_query - first_query)
+            for place in range(rules_at + first, rules_at + last):
+                if rule_rank[packed[place]] == 0:
                     n_ranks[symbol] += 1
-            for query in range(node_query[node], node_query[node + 1]):
-                if slot_row[query_slot[query]] < 0:
-                    slot_row[query_slot[query]] = slots_of[symbol]
+                    rule_rank[packed[place]] = n_ranks[symbol]
+            for place in range(slots_at + first_query, slots_at + last_query):
+                if slot_row[packed[place]] == 0:
                     slots_of[symbol] += 1
+                    slot_row[packed[place]] = slots_of[symbol]
         plan += packed[plan]
-    matrix = np.zeros(n_symbols + 1, np.int64)
+    matrix, n_pairs = np.zeros(n_symbols, np.int32), 0
     for symbol in range(n_symbols):
-        matrix[symbol + 1] = matrix[symbol] + np.int64(n_ranks[symbol]) * slots_of[symbol]
-    place_of = np.full(matrix[n_symbols], -1, np.int32)
+        matrix[symbol] = n_pairs
+        n_pairs += n_ranks[symbol] * slots_of[symbol]
+    place_of = np.zeros(n_pairs, np.int32)
 
     use = np.empty(n_uses, np.int32)
-    room = min(n_uses, place_of.shape[0])
+    room = min(n_uses, n_pairs)
     slots, rules, begins = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room + 1, np.int32)
-    count, size, at, plan = 0, 0, 0, np.int64(0)
+    count, size, at, plan = 0, 0, 0, ZERO
     while plan < packed.shape[0]:
-        node_symbol, node_entry, node_query, entry_rule, _, query_slot, _, _ = view_plan(packed, plan)
-        for node in range(node_symbol.shape[0]):
-            symbol = node_symbol[node]
-            for query in range(node_query[node], node_query[node + 1]):
-                slot = query_slot[query]
-                row = matrix[symbol] + np.int64(slot_row[slot]) * n_ranks[symbol]
-                for entry in range(node_entry[node], node_entry[node + 1]):
-                    rule = entry_rule[entry]
+        symbols, entries, queries, rules_at, slots_at = part_places(packed, plan)
+        for node in range(packed[plan + 1]):
+            symbol = packed[symbols + node]
+            for query in range(packed[queries + node], packed[queries + node + 1]):
+                slot = packed[slots_at + query]
+                row = matrix[symbol] + (slot_row[slot] - 1) * n_ranks[symbol] - 1
+                for entry in range(packed[entries + node], packed[entries + node + 1]):
+                    rule = packed[rules_at + entry]
                     place = row + rule_rank[rule]
-                    if place_of[place] < 0:
-                        place_of[place] = size
+                    if place_of[place] == 0:
+                        place_of[place] = size + 1
                         slots[count], rules[count], begins[count] = slot, rule, size
                         size += (ptr[rule + 1] - ptr[rule]) * (ptr[slot // 2 + 1] - ptr[slot // 2])
                         count += 1
-                    use[at] = place_of[place]
+                    use[at] = place_of[place] - 1
                     at += 1
         plan += packed[plan]
     begins[count] = size

@@ -26,7 +26,7 @@ def draw_edges(
     for each edge that a derivation may have.
     """
     _, node_entry, node_query, _, entry_edge, _, edge_left, edge_right = plan
-    entry_place, query_place, alpha, _, answer, _, _, _, edge_factor = scores
+    entry_place, query_place, alpha, _, answer, _, _, _, edge_factor, _, _ = scores
     overlap, use, _ = table
     n_nodes = node_entry.shape[0] - 1
     most = 1

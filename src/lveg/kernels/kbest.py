@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from lveg.kernels.jit import kernel
+from lveg.kernels.jit import inner_kernel, kernel, lean_kernel
 
 
-@kernel
+@lean_kernel
 def best_edges(edge_ptr: Any, edge_left: Any, edge_right: Any, score: Any, best: Any, choice: Any) -> None:
     """Fill the score of the best derivation of each node and its edge; -inf and -1 where none is possible."""
     for node in range(edge_ptr.shape[0] - 1):
@@ -30,7 +30,7 @@ def best_edges(edge_ptr: Any, edge_left: Any, edge_right: Any, score: Any, best:
                 choice[node] = edge
 
 
-@kernel
+@inner_kernel
 def push(heap: Any, scores: Any, base: int, size: int, entry: int, score: float) -> None:
     """Add (score, entry) to the heap at [base, base + size): best score first, then the lower entry."""
     place = size
@@ -44,7 +44,7 @@ def push(heap: Any, scores: Any, base: int, size: int, entry: int, score: float)
     heap[base + place], scores[base + place] = entry, score
 
 
-@kernel
+@inner_kernel
 def pop(heap: Any, scores: Any, base: int, size: int) -> None:
     """Move the first of the heap at [base, base + size) to its end and restore the order of the rest."""
     first, first_score = heap[base], scores[base]
@@ -159,26 +159,3 @@ def k_best(
         stack[2, height - 1] = 0
     count: int = found[n_nodes - 1]
     return count
-
-
-@kernel
-def trace(edge_left: Any, edge_right: Any, rank_edge: Any, rank_left: Any, rank_right: Any, rank: int) -> Any:
-    """The edges, parents first, of one of the k best derivations of the last node."""
-    n_nodes = rank_edge.shape[0]
-    chosen = np.empty(n_nodes, np.int32)
-    stack = np.empty((2, n_nodes + 1), np.int64)
-    stack[0, 0], stack[1, 0] = n_nodes - 1, rank
-    height, count = 1, 0
-    while height > 0:
-        height -= 1
-        node, own = stack[0, height], stack[1, height]
-        edge = rank_edge[node, own]
-        chosen[count] = edge
-        count += 1
-        if edge_right[edge] >= 0:
-            stack[0, height], stack[1, height] = edge_right[edge], rank_right[node, own]
-            height += 1
-        if edge_left[edge] >= 0:
-            stack[0, height], stack[1, height] = edge_left[edge], rank_left[node, own]
-            height += 1
-    return chosen[:count]

@@ -15,7 +15,7 @@ from lveg.families.gm.options import COVARIANCES
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.factors import split_batch, split_factors
-from lveg.kernels.gm import Cut, Scores, Table, add_gradients, fill_posteriors, inside, outside
+from lveg.kernels.gm import Cut, Scores, Table, add_gradients, empty_scores, fill_posteriors, inside, outside
 from lveg.kernels.gm_overlaps import Components, add_block_gradients, fill_overlaps
 from lveg.kernels.gm_plan import Plan, edge_origins, number_blocks, pack_plan, unpack_plan
 from lveg.kernels.gm_sample import draw_many
@@ -80,6 +80,11 @@ class Gm(ForestFamily):
         return Components(self.ptr, np.exp(self.log_weight), self.mean, np.exp(2.0 * self.log_std), self.first)
 
     @cached_property
+    def most(self) -> int:
+        """The largest number of components that a rule has."""
+        return int(np.diff(self.ptr).max(initial=1))
+
+    @cached_property
     def value(self) -> Floats:
         """Log weights, means and log standard deviations."""
         return np.concatenate([self.log_weight, self.mean.ravel(), self.log_std.ravel()])
@@ -132,7 +137,9 @@ class Gm(ForestFamily):
         grad_weight, grad_mean, grad_std = self.parts(ask.slope)
         table, blocks = self._overlaps(packed)
         table = table._replace(posterior=np.zeros_like(table.overlap))
-        add_gradients(packed, sign, factors, self.components, table, self._cut(), log_z, grad_weight, edge_slope)
+        add_gradients(
+            packed, sign, factors, self.components, self.most, table, self._cut(), log_z, grad_weight, edge_slope
+        )
         add_block_gradients(self.components, *blocks, table.posterior, grad_mean, grad_std)
         return log_z
 
@@ -152,7 +159,7 @@ class Gm(ForestFamily):
         n_edges = 2 * forest.n_nodes
         uniform = np.random.default_rng(seed).random((count, 2 * n_edges))
         chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
-        plan, table, _, scores = self._sums(self.pack(forest), log_factor, _NO_CUT)
+        plan, table, _, scores = self._sums(self.pack(forest), log_factor, None)
         draw_many(plan, table, scores, uniform, chosen, sizes)
         origin = edge_origins(plan)
         return [origin[row[:size]] for row, size in zip(chosen, sizes, strict=True)]
@@ -161,29 +168,30 @@ class Gm(ForestFamily):
         """(log Z of each plan, components that scores had, components that pruning cut)."""
         cut = self._cut()
         log_z = self._log_zs(plans, None, cut)
-        return log_z, int(cut.tally[0]), int(cut.tally[1])
+        return (log_z, 0, 0) if cut is None else (log_z, int(cut.tally[0]), int(cut.tally[1]))
 
-    def _cut(self) -> Cut:
+    def _cut(self) -> Cut | None:
         """The component pruning as the kernels want it."""
         if self.pruning is None:
-            return _NO_CUT
+            return None
         return Cut(self.pruning.k_min, self.pruning.k_max, self.pruning.theta, np.zeros(2, np.int64))
 
-    def _log_zs(self, packed: Ints, log_factor: Floats | None, cut: Cut) -> Floats:
+    def _log_zs(self, packed: Ints, log_factor: Floats | None, cut: Cut | None) -> Floats:
         """The log Z of each of the plans."""
         return np.array([self._sums(plan, factor, cut).log_z for plan, factor in split_batch(packed, log_factor)])
 
-    def _sums(self, packed: Ints, log_factor: Floats | None, cut: Cut) -> _Sums:
+    def _sums(self, packed: Ints, log_factor: Floats | None, cut: Cut | None) -> _Sums:
         """Sums over the derivations of a single plan."""
         plan, (table, _) = unpack_plan(packed), self._overlaps(packed)
-        log_z, scores = inside(plan, split_factors(log_factor), self.components, table, 0, cut)
+        scores = empty_scores(plan, self.most)
+        log_z = inside(plan, split_factors(log_factor), self.components, table, 0, cut, scores)
         return _Sums(plan, table, log_z, scores)
 
     def _overlaps(self, packed: Ints) -> tuple[Table, tuple[Ints, Ints, Ints]]:
         """The overlaps that plans use, and the slots, rules and begins of their blocks."""
         use, slots, rules, begins = number_blocks(packed, self.ptr)
         overlap = np.empty(begins[-1])
-        fill_overlaps(self.components, slots, rules, begins, overlap)
+        fill_overlaps(self.components, self.most, slots, rules, begins, overlap)
         return Table(overlap, use, _NOTHING), (slots, rules, begins)
 
 
@@ -197,7 +205,6 @@ class _Sums(NamedTuple):
 
 
 _NOTHING = np.empty(0)
-_NO_CUT = Cut(0, 0, 0.0, np.zeros(2, np.int64))
 
 
 def plan(forest: Forest) -> Ints:
