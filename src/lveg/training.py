@@ -83,6 +83,7 @@ def train_parser(
     if binarisation.direction == "head":
         binarisation = replace(binarisation, heads=learn_heads(trees))
     own = own.for_size(len(trees), options)
+    above = {item: chosen.for_size(len(trees), options) for item, chosen in above.items()}
     grammar = tree_grammar(trees, binarisation, task.lexicon)
     gold = (
         _gold_trees(dev, replace(task.cleaning, collapse_unaries=False), setting.faults, "to score on") if dev else []

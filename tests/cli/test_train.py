@@ -89,7 +89,7 @@ def test_every_cycle_can_be_kept(run: Run, samples: Samples) -> None:
     for name in ("m.cycle1", "m.cycle2"):
         assert run("parse", name, stdin=b"The dog saw a cat .\n").out.startswith("(TOP ")
     assert run("parse", "m", stdin=b"A dog .\n").out == run("parse", "m.cycle2", stdin=b"A dog .\n").out
-    assert "--keep-cycles is an option of --model split-merge, not of --model pcfg" in run(*options).refusal()
+    assert "--keep-cycles is an option of --model split-merge, not of --model gm" in run(*options).refusal()
 
 
 def test_files_directories_and_gzip_are_one_treebank(run: Run, samples: Samples) -> None:

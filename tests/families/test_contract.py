@@ -361,6 +361,21 @@ class TestContexts:
         assert not np.array_equal(own.score(rows, 7), own.score(rows, 8))
         assert not np.array_equal(own.score(rows, 7), own.score(rows))
 
+    @context_kinds
+    def test_what_the_family_finds_unlikely_is_out_of_the_question(self, context: Kind) -> None:
+        family = trained_in_context(context, "gm").family
+        assert isinstance(family, Contextual)
+        for forest, _ in forests():
+            alone = family.family.posterior(forest).edge
+            for least in (0.0, 0.01, 0.3):
+                narrow = replace(family, least=least)
+                found, log_factor = narrow.posterior(forest), narrow.log_factor(forest)
+                is_out = (alone < least) & (forest.edge_rule != STAY)
+                assert np.array_equal(log_factor[~is_out], replace(family, least=0.0).log_factor(forest)[~is_out])
+                assert (found.edge[is_out] < 1e-20).all()
+                assert found.log_z == pytest.approx(narrow.log_z(forest), abs=1e-9)
+                assert found.node[-1] == pytest.approx(1.0)
+
     @base_kinds
     @context_kinds
     def test_file_round_trip_to_the_same_bytes(self, context: Kind, base: str, tmp_path: Path) -> None:

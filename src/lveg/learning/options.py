@@ -17,6 +17,12 @@ MANY, MOST_MORE, UPDATES, LEAST_BATCH = 3000, 3.0, 40, 8
 """With fewer than MANY sentences there are more epochs, up to MOST_MORE times as many; and as small batches as give
 UPDATES per epoch, but not below LEAST_BATCH (docs/decisions/0012)."""
 
+
+def fewer(batch: int, sentences: int) -> int:
+    """The size of a batch, if it is not given: less than usual if there are few sentences."""
+    return min(batch, max(LEAST_BATCH, sentences // UPDATES)) if sentences < MANY else batch
+
+
 OBJECTIVES = ("generative", "discriminative")
 """The likelihood of analyses and words, by EM, or of analyses given words, by gradients."""
 
@@ -51,7 +57,7 @@ class GradientOptions(EpochOptions):
         if more <= 1.0:
             return self
         found = {
-            "batch": max(LEAST_BATCH, min(self.batch, sentences // UPDATES)),
+            "batch": fewer(self.batch, sentences),
             "epochs": round(more * self.epochs),
             "patience": round(more * self.patience),
         }

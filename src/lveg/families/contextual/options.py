@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Self
 
-from lveg.learning.options import CONTEXT
+from lveg.learning.options import CONTEXT, fewer
 from lveg.options import Options, option
 
 
@@ -16,7 +18,7 @@ class ContextOptions(Options):
     context_patience: int = option(
         2, "Stop after this many epochs without a better score on --dev; 0: never.", group=CONTEXT, least=0
     )
-    context_batch: int = option(32, "Sentences per update.", group=CONTEXT, least=1)
+    context_batch: int = option(32, "Sentences per update; fewer if there are few.", group=CONTEXT, least=1)
     context_rate: float = option(0.1, "AdaGrad's step for the weights of contexts.", group=CONTEXT, least=1e-9)
     base_rate: float = option(
         0.002, "Adam's step for the parameters that were learned before; those of generative models stay as they are.",
@@ -26,3 +28,9 @@ class ContextOptions(Options):
         1e-3, "Learn contexts from what the model without them gives this posterior.", group=CONTEXT, least=0.0,
         most=0.1,
     )  # fmt: skip
+
+    def for_size(self, sentences: int, given: Collection[str]) -> Self:
+        """Smaller batches where there are few sentences, so that there are enough updates."""
+        if "context_batch" in given:
+            return self
+        return replace(self, context_batch=fewer(self.context_batch, sentences))
