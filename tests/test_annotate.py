@@ -24,7 +24,7 @@ INPUTS = [Input(tree.words(), tree.tags(), number) for number, tree in enumerate
 
 @pytest.fixture(scope="module")
 def parser() -> Parser:
-    return train_parser([str(DATA / "demo-train.mrg")])
+    return train_parser([str(DATA / "demo-train.mrg")], model="pcfg")
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ SENTENCE = ["The", "dogs", "near", "the", "river", "saw", "a", "cat", "."]
 
 @pytest.fixture(scope="module")
 def parser() -> Parser:
-    return train_parser([str(DATA / "demo-train.mrg")])
+    return train_parser([str(DATA / "demo-train.mrg")], model="pcfg")
 
 
 @pytest.fixture(scope="module")
@@ -146,8 +146,8 @@ def test_what_cannot_be_asked_gets_one_line(parser: Parser, tagger: Tagger, name
 
 class TestIdentity:
     def test_models_compare_and_hash_by_identity(self, parser: Parser, tagger: Tagger) -> None:
-        other = train_parser(DATA / "demo-dev.mrg")
-        again = train_parser(DATA / "demo-dev.mrg")
+        other = train_parser(DATA / "demo-dev.mrg", model="pcfg")
+        again = train_parser(DATA / "demo-dev.mrg", model="pcfg")
         assert other == other
         assert other != again
         assert len({parser, other, again, tagger, parser}) == 4

@@ -121,8 +121,8 @@ class TestRoundTrip:
         code = (
             "import sys, lveg\n"
             "trees, tags, out = sys.argv[1:]\n"
-            "lveg.save(lveg.train_parser(trees, trees), out + '.p')\n"
-            "lveg.save(lveg.train_parser(trees, binarise='head', horizontal=1, vertical=2), out + '.h')\n"
+            "lveg.save(lveg.train_parser(trees, trees, 'pcfg'), out + '.p')\n"
+            "lveg.save(lveg.train_parser(trees, model='pcfg', binarise='head', horizontal=1, vertical=2), out + '.h')\n"
             "lveg.save(lveg.train_tagger(tags, tags), out + '.t')\n"
         )
         for seed in ("1", "2"):

@@ -41,7 +41,8 @@ def learn(
             context.grown(shares(base, examples, number, len(contexts))) for number, context in enumerate(contexts)
         ]
         started = Contextual(base, tuple(grown), options.narrow)
-        run.report("context", started.describe())
+        weights = {context.name: context.value.size for context in grown}
+        run.report("context", weights)
         epochs = EpochOptions(epochs=options.context_epochs, patience=options.context_patience)
         progress = Joint.at(started, examples, options)
         learned = run_epochs(started.with_value, progress, epochs, run)
