@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lveg.decoding.marginals import Span, chain_labels, constituents, tag_posteriors
+from lveg.decoding.marginals import Span, constituents, tag_posteriors
 from lveg.errors import UsageError
 from lveg.families.forest import Posterior
 from lveg.forest.best import best_derivations
@@ -83,15 +83,23 @@ def f1_scores(
     matched = np.zeros(forest.n_edges)
     proposed = np.zeros(forest.n_edges)
     starts, ends = forest.node_start.tolist(), forest.node_end.tolist()
-    for edge, (rule, node) in enumerate(zip(forest.edge_rule.tolist(), forest.edge_head.tolist(), strict=True)):
-        if 0 <= rule < grammar.root_start and grammar.symbols[grammar.rule_lhs[rule]].kind == PHRASE:
-            labels = {grammar.symbols[grammar.rule_lhs[rule]].label}
-            if rule >= grammar.unary_start:  # the chain's other labels, but the last, which its own edge counts
-                child = grammar.symbols[grammar.rule_left[rule]]
-                labels |= chain_labels(grammar, rule)
-                labels -= {child.label} if child.kind == PHRASE else set()
-            matched[edge] = sum(share.get((label, starts[node], ends[node]), 0.0) for label in sorted(labels))
-            proposed[edge] = len(labels)
+    symbols, rules, heads = grammar.symbols, forest.edge_rule, forest.edge_head
+    own = np.zeros(forest.n_nodes)  # how much a node counts as a constituent
+    is_phrase = np.zeros(forest.n_nodes, bool)
+    for node, symbol in enumerate(forest.node_symbol.tolist()):
+        if symbol >= 0 and symbols[symbol].kind == PHRASE:
+            own[node], is_phrase[node] = share.get((symbols[symbol].label, starts[node], ends[node]), 0.0), True
+    binary = np.flatnonzero((rules >= 0) & (rules < grammar.unary_start) & is_phrase[heads])
+    matched[binary], proposed[binary] = own[heads[binary]], 1.0
+    unary = (rules >= grammar.unary_start) & (rules < grammar.root_start) & is_phrase[heads]
+    for edge in np.flatnonzero(unary).tolist():
+        rule, node = int(rules[edge]), heads[edge]
+        # The chain's labels but the last, which its own edge counts.
+        child = symbols[grammar.rule_left[rule]]
+        labels = {symbols[grammar.rule_lhs[rule]].label} | grammar.chain_labels[rule - grammar.unary_start]
+        labels -= {child.label} if child.kind == PHRASE else set()
+        matched[edge] = sum(share.get((label, starts[node], ends[node]), 0.0) for label in sorted(labels))
+        proposed[edge] = len(labels)
     lexical = np.flatnonzero(forest.edge_rule >= grammar.lexical_start)
     tags = np.zeros(forest.n_edges)
     tag_ids = grammar.rule_lhs[forest.edge_rule[lexical]] - grammar.n_nonterminals

@@ -23,12 +23,12 @@ def constituents(grammar: Grammar, forest: Forest, posterior: Posterior) -> dict
     """
     share: dict[Span, float] = defaultdict(float)
     plain = posterior.node.copy()  # of nodes before the unary step: how often no unary rule is above them
-    rules, heads = forest.edge_rule, forest.edge_head
+    rules, heads, chains = forest.edge_rule, forest.edge_head, grammar.chain_labels
     for edge in np.flatnonzero((rules >= grammar.unary_start) & (rules < grammar.root_start)).tolist():
         node = heads[edge]
         span = int(forest.node_start[node]), int(forest.node_end[node])
         plain[forest.edge_left[edge]] -= posterior.edge[edge]
-        for label in chain_labels(grammar, int(rules[edge])):
+        for label in chains[rules[edge] - grammar.unary_start]:
             share[label, *span] += float(posterior.edge[edge])
     for node in np.flatnonzero((forest.node_level == BOTTOM) & (forest.node_symbol >= 0)).tolist():
         symbol = grammar.symbols[forest.node_symbol[node]]
@@ -36,12 +36,6 @@ def constituents(grammar: Grammar, forest: Forest, posterior: Posterior) -> dict
             key = symbol.label, int(forest.node_start[node]), int(forest.node_end[node])
             share[key] += max(float(plain[node]), 0.0)
     return {key: min(value, 1.0) for key, value in share.items()}
-
-
-def chain_labels(grammar: Grammar, rule: int) -> set[str]:
-    """The labels of the phrases in the chain that a unary rule stands for."""
-    ends = (grammar.symbols[grammar.rule_lhs[rule]], grammar.symbols[grammar.rule_left[rule]])
-    return {symbol.label for symbol in ends if symbol.kind == PHRASE} | set(grammar.paths[rule - grammar.unary_start])
 
 
 def tag_posteriors(grammar: Grammar, forest: Forest, posterior: Posterior) -> Floats:

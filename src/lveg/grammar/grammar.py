@@ -123,6 +123,16 @@ class Grammar:
         return tuple(symbol.label for symbol in self.symbols[self.n_nonterminals :])
 
     @cached_property
+    def chain_labels(self) -> list[set[str]]:
+        """Of each unary rule the labels of the phrases in the chain that it stands for."""
+        unary = self.kind_slice("unary")
+        found = []
+        for *ends, path in zip(self.rule_lhs[unary], self.rule_left[unary], self.paths, strict=True):
+            phrases = (self.symbols[symbol] for symbol in ends if self.symbols[symbol].kind == PHRASE)
+            found.append({phrase.label for phrase in phrases} | set(path))
+        return found
+
+    @cached_property
     def symbol_ids(self) -> dict[Symbol, int]:
         """The number of each symbol."""
         return {symbol: index for index, symbol in enumerate(self.symbols)}

@@ -22,8 +22,8 @@ from lveg.kernels.features import EMPTY, PADDING, Rules, Table, grow, visit
 MOST_WEIGHT = 100.0
 """Bound on abs(weight)."""
 
-GRID, MOST_STEPS, LEAST_STEPS = 1 / 64, 127, 1
-"""Weights are quantised to multiples of GRID, as int8; those below LEAST_STEPS of it are dropped."""
+GRID, MOST_STEPS, LEAST_WEIGHT = 1 / 64, 127, 1 / 80
+"""Weights are quantised to multiples of GRID, as int8; those below LEAST_WEIGHT are dropped."""
 
 LIKELY = 0.1
 """A word's tags are those that it has at least this often."""
@@ -140,8 +140,8 @@ class Features(ForestContext):
 
     def rounded(self) -> Features:
         """The same with quantised weights, and without features that weigh nothing then."""
-        steps = _steps(self.value * (1.0 - self.dropout))
-        steps[np.abs(steps) < LEAST_STEPS] = 0
+        weight = self.value * (1.0 - self.dropout)
+        steps = _steps(np.where(np.abs(weight) < LEAST_WEIGHT, 0.0, weight))
         kept = np.flatnonzero(self.table.key != EMPTY)
         kept = kept[steps[self.table.number[kept]] != 0]
         key = self.table.key[kept]
