@@ -71,7 +71,7 @@ class Features(ForestContext):
         tag = self.grammar.rule_lhs[lexical] - self.grammar.n_nonterminals
         np.add.at(share, (self.grammar.rule_left[lexical], tag), self.grammar.count[lexical])
         share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-        sets = [crc32(np.flatnonzero(row >= LIKELY).tobytes()) & 0x7FFFFFFF for row in share]
+        sets = [crc32(np.flatnonzero(row >= LIKELY).astype("<i8").tobytes()) & 0x7FFFFFFF for row in share]
         return share.argmax(axis=1).tolist(), sets
 
     def _word_atoms(self, word: str) -> tuple[int, ...]:
