@@ -13,13 +13,13 @@ from lveg.forest.best import best_derivations
 from lveg.forest.forest import Forest
 from lveg.grammar.binarise import Derivation, Step, debinarise
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.grammar.symbols import PHRASE
 from lveg.kernels.assemble import STAY
 from lveg.trees import Tree
 
 DECODERS = ("max-rule", "viterbi", "mbr")
 
 _F1_TURNS = 8
+_LEAST_SHARE = 1e-9  # what has a smaller posterior plays no part in expected F1
 _TAG_SHARE = 1e-6  # of a matched tag against a matched constituent: only to choose between equals
 
 
@@ -55,7 +55,7 @@ def mbr_scores(grammar: Grammar, forest: Forest, posterior: Posterior, penalty: 
     Penalty 0 is expected labelled recall (Goodman 1996), which proposes far too much where phrases may have any
     number of children; None is the penalty of highest expected F1, see `f1_scores`.
     """
-    share = constituents(grammar, forest, posterior)
+    share = constituents(grammar, forest, posterior, _LEAST_SHARE)
     return f1_scores(grammar, forest, share, tag_posteriors(grammar, forest, posterior), penalty)
 
 
@@ -82,24 +82,26 @@ def f1_scores(
     """
     matched = np.zeros(forest.n_edges)
     proposed = np.zeros(forest.n_edges)
-    starts, ends = forest.node_start.tolist(), forest.node_end.tolist()
-    symbols, rules, heads = grammar.symbols, forest.edge_rule, forest.edge_head
+    rules, heads = forest.edge_rule, forest.edge_head
+    start, end, symbol = forest.node_start, forest.node_end, forest.node_symbol
+    is_phrase = (symbol >= 0) & grammar.is_phrase[symbol]
+    has_share = np.zeros((forest.n_words + 1, forest.n_words + 1), bool)  # of spans
+    for _, first, last in share:
+        has_share[first, last] = True
     own = np.zeros(forest.n_nodes)  # how much a node counts as a constituent
-    is_phrase = np.zeros(forest.n_nodes, bool)
-    for node, symbol in enumerate(forest.node_symbol.tolist()):
-        if symbol >= 0 and symbols[symbol].kind == PHRASE:
-            own[node], is_phrase[node] = share.get((symbols[symbol].label, starts[node], ends[node]), 0.0), True
+    for node in np.flatnonzero(is_phrase & has_share[start, end]).tolist():
+        own[node] = share.get((grammar.symbols[symbol[node]].label, int(start[node]), int(end[node])), 0.0)
     binary = np.flatnonzero((rules >= 0) & (rules < grammar.unary_start) & is_phrase[heads])
     matched[binary], proposed[binary] = own[heads[binary]], 1.0
-    unary = (rules >= grammar.unary_start) & (rules < grammar.root_start) & is_phrase[heads]
-    for edge in np.flatnonzero(unary).tolist():
-        rule, node = int(rules[edge]), heads[edge]
-        # The chain's labels but the last, which its own edge counts.
-        child = symbols[grammar.rule_left[rule]]
-        labels = {symbols[grammar.rule_lhs[rule]].label} | grammar.chain_labels[rule - grammar.unary_start]
-        labels -= {child.label} if child.kind == PHRASE else set()
-        matched[edge] = sum(share.get((label, starts[node], ends[node]), 0.0) for label in sorted(labels))
-        proposed[edge] = len(labels)
+    unary = np.flatnonzero((rules >= grammar.unary_start) & (rules < grammar.root_start) & is_phrase[heads])
+    added = grammar.added_labels
+    for edge, rule, node in zip(
+        unary.tolist(), (rules[unary] - grammar.unary_start).tolist(), heads[unary].tolist(), strict=True
+    ):
+        proposed[edge] = len(added[rule])
+        if has_share[start[node], end[node]]:
+            span = int(start[node]), int(end[node])
+            matched[edge] = sum(share.get((label, *span), 0.0) for label in added[rule])
     lexical = np.flatnonzero(forest.edge_rule >= grammar.lexical_start)
     tags = np.zeros(forest.n_edges)
     tag_ids = grammar.rule_lhs[forest.edge_rule[lexical]] - grammar.n_nonterminals

@@ -16,21 +16,26 @@ Span = tuple[str, int, int]
 """(label, start, end) of a constituent."""
 
 
-def constituents(grammar: Grammar, forest: Forest, posterior: Posterior) -> dict[Span, float]:
+def constituents(
+    grammar: Grammar, forest: Forest, posterior: Posterior, least: float = 0.0
+) -> dict[Span, float]:  # fmt: skip
     """P(the tree has this constituent | sentence) of every phrase that the forest allows  [math: marginals].
 
-    A label over a span is there once or not at all, however many steps of a unary chain carry it.
+    A label over a span is there once or not at all, however many steps of a unary chain carry it. least: what has a
+    smaller posterior may be left out.
     """
     share: dict[Span, float] = defaultdict(float)
     plain = posterior.node.copy()  # of nodes before the unary step: how often no unary rule is above them
     rules, heads, chains = forest.edge_rule, forest.edge_head, grammar.chain_labels
-    for edge in np.flatnonzero((rules >= grammar.unary_start) & (rules < grammar.root_start)).tolist():
+    unary = (rules >= grammar.unary_start) & (rules < grammar.root_start) & (posterior.edge >= least)
+    for edge in np.flatnonzero(unary).tolist():
         node = heads[edge]
         span = int(forest.node_start[node]), int(forest.node_end[node])
         plain[forest.edge_left[edge]] -= posterior.edge[edge]
         for label in chains[rules[edge] - grammar.unary_start]:
             share[label, *span] += float(posterior.edge[edge])
-    for node in np.flatnonzero((forest.node_level == BOTTOM) & (forest.node_symbol >= 0)).tolist():
+    bottom = (forest.node_level == BOTTOM) & (forest.node_symbol >= 0) & (posterior.node >= least)
+    for node in np.flatnonzero(bottom).tolist():
         symbol = grammar.symbols[forest.node_symbol[node]]
         if symbol.kind == PHRASE:
             key = symbol.label, int(forest.node_start[node]), int(forest.node_end[node])

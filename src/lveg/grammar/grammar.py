@@ -133,6 +133,21 @@ class Grammar:
         return found
 
     @cached_property
+    def added_labels(self) -> list[list[str]]:
+        """Of each unary rule the labels of the phrases that it adds: those of its chain but the last, in order."""
+        unary = self.kind_slice("unary")
+        found = []
+        for lhs, child, labels in zip(self.rule_lhs[unary], self.rule_left[unary], self.chain_labels, strict=True):
+            last = {self.symbols[child].label} if self.symbols[child].kind == PHRASE else set()
+            found.append(sorted(({self.symbols[lhs].label} | labels) - last))
+        return found
+
+    @cached_property
+    def is_phrase(self) -> npt.NDArray[np.bool_]:
+        """Whether a symbol stands for a whole constituent, by symbol."""
+        return np.array([symbol.kind == PHRASE for symbol in self.symbols], dtype=bool)
+
+    @cached_property
     def symbol_ids(self) -> dict[Symbol, int]:
         """The number of each symbol."""
         return {symbol: index for index, symbol in enumerate(self.symbols)}
