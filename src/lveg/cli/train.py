@@ -35,7 +35,7 @@ _DATA = {"parser": "Bracketed trees: files, directories, .gz.", "tagger": "CoNLL
 _HELP = {
     "parser": """Train a constituency parser on bracketed trees.
 
-    Without --model you get the most accurate single grammar: gm with --context
+    Without --model you get the most accurate single grammar, with --context
     features. Function labels, traces and X-over-X unaries are removed first, as is
     usual in the field; options keep them. With --dev the parser is scored as EVALB
     does, and the best epoch, or cycle, is kept.
