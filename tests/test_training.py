@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import lveg
+from lveg.errors import UsageError
 from lveg.evaluation.models import score_parser
 from lveg.families.contextual.family import Contextual
 from lveg.families.contextual.options import ContextOptions
@@ -62,6 +63,11 @@ def test_the_decoder_that_scores_best_is_recorded() -> None:
     assert f1[parser.decoder] == max(f1.values()) == parser.info["dev"]["f1"]
     for decoder in (None, 3, "best"):
         assert replace(parser, info={"decoder": decoder}).decoder == "max-rule"
+
+
+def test_an_ensemble_needs_a_partner() -> None:
+    with pytest.raises(UsageError, match="no partner for --model split-merge"):
+        train_parser(trees()[:60], model="split-merge", ensemble=True)
 
 
 def test_an_ensemble_is_one_model_file(tmp_path: Path) -> None:

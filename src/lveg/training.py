@@ -96,6 +96,8 @@ def train_parser(
     start = Parser(grammar, weight, task.cleaning, binarisation, info, cast(Judge, plain))
     prepared: list[Parses] | None = None
     partners = partner_kinds("parser", kind) if task.ensemble else []
+    if task.ensemble and not partners:
+        raise UsageError(f"--ensemble has no partner for --model {kind.name}: leave --model out")
     if gold and not kind.is_treebank:
         coarse = replace(start.coarse, is_exact=False)
         p_min = min(cast(type[Judge], item.load_family()).p_min for item in (kind, *partners))

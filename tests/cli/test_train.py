@@ -10,21 +10,12 @@ import pytest
 
 from .conftest import Run, Samples
 
+PLAIN = ("train", "parser", "--model", "pcfg")
+"""The quickest parser to train."""
+
 
 def test_events_are_told_and_logged(run: Run, samples: Samples) -> None:
-    outcome = run(
-        "train",
-        "parser",
-        "--model",
-        "pcfg",
-        samples.train_trees,
-        "--dev",
-        samples.dev_trees,
-        "--out",
-        "m",
-        "--log",
-        "log.jsonl",
-    )
+    outcome = run(*PLAIN, samples.train_trees, "--dev", samples.dev_trees, "--out", "m", "--log", "log.jsonl")
     assert (outcome.status, outcome.out) == (0, "")
     assert [line.split(":")[0] for line in outcome.err.splitlines()[:-1]] == ["read", "grammar", "dev", "done"]
     assert outcome.err.splitlines()[-1].startswith("wrote m (")
@@ -41,19 +32,7 @@ def test_quiet_says_nothing(run: Run, samples: Samples) -> None:
 
 def test_seed_and_threads_do_not_change_a_pcfg_otherwise(run: Run, samples: Samples) -> None:
     for name, threads in (("a", 1), ("b", 2)):
-        run(
-            "train",
-            "parser",
-            "--model",
-            "pcfg",
-            samples.train_trees,
-            "--dev",
-            samples.dev_trees,
-            "--out",
-            name,
-            "--threads",
-            threads,
-        )
+        run(*PLAIN, samples.train_trees, "--dev", samples.dev_trees, "--out", name, "--threads", threads)
     assert Path("a").read_bytes() == Path("b").read_bytes()
 
 
@@ -97,10 +76,10 @@ def test_files_directories_and_gzip_are_one_treebank(run: Run, samples: Samples)
     Path("folder").mkdir()
     Path("folder/1.mrg").write_bytes(b"".join(lines[:150]))
     Path("folder/2.mrg.gz").write_bytes(gzip.compress(b"".join(lines[150:])))
-    run("train", "parser", "--model", "pcfg", "folder", "--out", "a")
-    run("train", "parser", "--model", "pcfg", "folder/1.mrg", "folder/2.mrg.gz", "--out", "b")
-    run("train", "parser", "--model", "pcfg", samples.train_trees, "--out", "c")
-    run("train", "parser", "--model", "pcfg", "-", "--out", "d", stdin=samples.train_trees.read_bytes())
+    run(*PLAIN, "folder", "--out", "a")
+    run(*PLAIN, "folder/1.mrg", "folder/2.mrg.gz", "--out", "b")
+    run(*PLAIN, samples.train_trees, "--out", "c")
+    run(*PLAIN, "-", "--out", "d", stdin=samples.train_trees.read_bytes())
     assert len({Path(name).read_bytes() for name in "abcd"}) == 1
 
 
@@ -108,10 +87,10 @@ def test_a_stray_file_is_skipped_with_a_notice(run: Run, samples: Samples) -> No
     Path("folder").mkdir()
     Path("folder/train.mrg").write_bytes(samples.train_trees.read_bytes())
     Path("folder/README").write_text("About these trees\n")
-    outcome = run("train", "parser", "--model", "pcfg", "folder", "--out", "a", "-q")
+    outcome = run(*PLAIN, "folder", "--out", "a", "-q")
     notice = "lveg: skipped folder/README: does not look like bracketed trees\nlveg: skipped 1 in all\n"
     assert outcome == (0, "", notice)
-    run("train", "parser", "--model", "pcfg", samples.train_trees, "--out", "b", "-q")
+    run(*PLAIN, samples.train_trees, "--out", "b", "-q")
     assert Path("a").read_bytes() == Path("b").read_bytes()
 
 
@@ -138,10 +117,10 @@ def test_options_make_models_that_work(run: Run, samples: Samples, options: tupl
 
 def test_skip_bad_goes_on_and_counts(run: Run, samples: Samples) -> None:
     Path("a.mrg").write_text("((S (A a)))\n((S (A a))\n((S (A b)))\n)\n((S () (A c)))\n(S (A d))\n")
-    refusal = run("train", "parser", "--model", "pcfg", "a.mrg", "--out", "m").refusal()
+    refusal = run(*PLAIN, "a.mrg", "--out", "m").refusal()
     assert refusal == "lveg: a.mrg:2: tree 2 has 1 unclosed bracket\n"
     assert not Path("m").exists()
-    outcome = run("train", "parser", "--model", "pcfg", "a.mrg", "--out", "m", "--skip-bad")
+    outcome = run(*PLAIN, "a.mrg", "--out", "m", "--skip-bad")
     assert outcome.status == 0
     assert "read: sentences 3, words 3" in outcome.err
     assert outcome.err.endswith("lveg: skipped 3 in all\n")
@@ -185,10 +164,7 @@ class TestRefusals:
 
 
 def test_a_pattern_that_is_none(run: Run, samples: Samples) -> None:
-    assert (
-        "not a regular expression"
-        in run("train", "parser", "--model", "pcfg", samples.train_trees, "--out", "m", "--empty", "(").refusal()
-    )
+    assert "not a regular expression" in run(*PLAIN, samples.train_trees, "--out", "m", "--empty", "(").refusal()
 
 
 def test_an_empty_column(run: Run, samples: Samples) -> None:

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -391,7 +390,7 @@ class TestContexts:
     def test_resume_to_the_same_bytes(self, context: Kind, base: str, tmp_path: Path) -> None:
         for stopper in (Stopper(), Stopper("context")):
             run = str(tmp_path / f"run{stopper.after}")
-            with suppress(StopError):
+            with pytest.raises(StopError):
                 in_context(context, base, Setting(report=stopper, checkpoint=Checkpoint(run)))
             again = in_context(context, base, Setting(checkpoint=Checkpoint(run, resume=True)))
             assert file_bytes(again, tmp_path) == file_bytes(trained_in_context(context, base), tmp_path)

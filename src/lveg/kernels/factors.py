@@ -24,6 +24,19 @@ class Factors(NamedTuple):
     exponent: Any
 
 
+N_EDGES = 2
+"""Where a packed forest has the number of its edges."""
+
+
+def sum_of(packed: Any, place: int) -> int:
+    """The sum of the numbers at this place of arrays one after the other, each of which has its length first."""
+    total, begin = 0, 0
+    while begin < len(packed):
+        total += int(packed[begin + place])
+        begin += int(packed[begin])
+    return total
+
+
 def split_batch(packed: Any, log_factor: Any) -> list[tuple[Any, Any]]:
     """Each of the packed forests, one after the other in an array, with the log factors of its edges or None.
 

@@ -17,6 +17,9 @@ import numpy as np
 
 from lveg.kernels.jit import kernel
 
+N_EDGES = 3
+"""Where rows have the number of edges."""
+
 PADDING = 2
 """Words beyond the first and the last that properties may ask for."""
 

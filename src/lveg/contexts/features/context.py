@@ -17,7 +17,8 @@ from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.features import EMPTY, PADDING, Rules, Table, grow, visit
+from lveg.kernels.factors import sum_of
+from lveg.kernels.features import EMPTY, N_EDGES, PADDING, Rules, Table, grow, visit
 
 MOST_WEIGHT = 100.0
 """Bound on abs(weight)."""
@@ -104,7 +105,7 @@ class Features(ForestContext):
 
     def score(self, rows: Ints, noise: int = 0, kept: Kept | None = None) -> Floats:
         """The sum of the weights of each edge's features; without noise, times the share that noise would leave."""
-        found = np.zeros(_count_edges(rows))
+        found = np.zeros(sum_of(rows, N_EDGES))
         share = np.ones_like(found) if kept is None else kept.astype(np.float64)
         self._visit(rows, self.table, found, share, least=0.5, noise=noise)
         return found if noise else found * (1.0 - self.dropout)
@@ -198,12 +199,3 @@ def table_of(key: Ints) -> Table:
 def _steps(value: Floats) -> npt.NDArray[np.int8]:
     """Weights in steps of the grid."""
     return np.clip(np.round(value / GRID), -MOST_STEPS, MOST_STEPS).astype(np.int8)
-
-
-def _count_edges(rows: Ints) -> int:
-    """How many edges some forests have."""
-    count, begin = 0, 0
-    while begin < len(rows):
-        count += int(rows[begin + 3])
-        begin += int(rows[begin])
-    return count

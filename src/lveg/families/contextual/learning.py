@@ -17,6 +17,7 @@ from lveg.families.forest import Ask, ForestFamily
 from lveg.forest.builders import union
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.grammar import Floats, Ints
+from lveg.kernels.factors import N_EDGES, sum_of
 from lveg.learning.adagrad import AdaGrad
 from lveg.learning.adam import Adam
 from lveg.learning.data import TreeData
@@ -64,18 +65,9 @@ def shares(base: ForestFamily, examples: Examples, number: int, count: int) -> I
     unused = np.zeros_like(base.value)
     for index in range(len(examples)):
         plain, *rows = separate(examples.gather([index]), 1 + count)
-        share = np.zeros(_count_edges(plain))
+        share = np.zeros(sum_of(plain, N_EDGES))
         base.run(plain, np.zeros_like(share), Ask([1.0, 1.0], unused, share))
         yield rows[number], share
-
-
-def _count_edges(packed: Ints) -> int:
-    """How many edges packed forests have: the third number of each."""
-    count, begin = 0, 0
-    while begin < len(packed):
-        count += int(packed[begin + 2])
-        begin += int(packed[begin])
-    return count
 
 
 @dataclass
