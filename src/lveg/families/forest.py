@@ -23,8 +23,8 @@ class Posterior:
     """What a family says of a forest: log Z and the probabilities of nodes and edges given the sentence.
 
     edge_weight: the weight of each edge alone; empty for families whose derivations are no products of edge weights.
-    log_rule: what max-rule sums over edges, where that is not the log of `edge`. log_zs: of a product, the log Z of
-    each member. log_factor: what multiplied each edge, where anything did.
+    log_rule: what max-rule sums over edges, where that is not the log of `edge`. members: of a product, what
+    each member says. log_factor: what multiplied each edge, where anything did.
     """
 
     log_z: float
@@ -32,7 +32,7 @@ class Posterior:
     edge: Floats
     edge_weight: Floats
     log_rule: Floats | None = None
-    log_zs: Floats | None = None
+    members: tuple[Posterior, ...] = ()
     log_factor: Floats | None = None
 
     @property

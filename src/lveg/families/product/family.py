@@ -55,23 +55,21 @@ class Product(Judge):
 
     def posterior(self, forest: Forest) -> Posterior:
         """Means of the members' posteriors, and as `log_rule` the sum of their logs  [math: product]."""
-        all_found = [member.posterior(forest) for member in self.members]
-        found = [one for one in all_found if one.is_sound]
+        members = tuple(member.posterior(forest) for member in self.members)
+        found = [one for one in members if one.is_sound]
         if not found:
             return Posterior(-np.inf, np.empty(0), np.empty(0), np.empty(0))
         edges = np.stack([one.edge for one in found])
         log_rule = np.where(edges.any(axis=0), np.log(np.maximum(edges, _FLOOR)).sum(axis=0), -np.inf)
         node = np.mean([one.node for one in found], axis=0)
-        log_zs = np.array([one.log_z if one.is_sound else -np.inf for one in all_found])
-        return Posterior(0.0, node, edges.mean(axis=0), np.empty(0), log_rule, log_zs)
+        return Posterior(0.0, node, edges.mean(axis=0), np.empty(0), log_rule, members)
 
     def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
         """The log of the members' mean probability of each derivation given the sentence."""
-        assert posterior.log_zs is not None
         logs = [
-            member.log_probs(grammar, forest, chosen, Posterior(float(log_z), *(np.empty(0),) * 3))
-            for member, log_z in zip(self.members, posterior.log_zs, strict=True)
-            if np.isfinite(log_z)
+            member.log_probs(grammar, forest, chosen, found)
+            for member, found in zip(self.members, posterior.members, strict=True)
+            if found.is_sound
         ]
         return [_log_mean(column) for column in zip(*logs, strict=True)]
 
