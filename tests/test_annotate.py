@@ -7,9 +7,11 @@ import json
 import pytest
 
 from lveg.annotate import ParseSettings, TagSettings, parse_all, tag_all
+from lveg.decoding.explain import Explanation
 from lveg.errors import UsageError
+from lveg.forest.reasons import Part, Reason
 from lveg.model import Candidate, Parse, Parser, Tagger, Tagging, TagSequence
-from lveg.output import parse_brackets, parse_json, tags_conllu, tags_json, tags_tsv
+from lveg.output import parse_brackets, parse_explanation, parse_json, tags_conllu, tags_json, tags_tsv
 from lveg.training import train_parser, train_tagger
 from lveg.treebank.conllu import Sentence
 from lveg.treebank.penn import parse_tree, read_trees
@@ -49,6 +51,16 @@ class TestParsing:
         (long,) = parse_all(parser, INPUTS[:1], ParseSettings(max_words=2))
         assert long[1].fallback == "flat"
 
+    def test_explanations_respect_what_is_given(self, parser: Parser) -> None:
+        settings = ParseSettings(keep_tags=True, explained=True)
+        for sentence, parse in parse_all(parser, INPUTS[:5], settings):
+            rivals = [one.rival for one in parse.explanations if one.rival is not None]
+            assert rivals
+            assert all(rival.tags() == sentence.tags for rival in rivals)
+        assert parser.explain(INPUTS[0].words) == parser.parse(INPUTS[0].words, explained=True).explanations != []
+        assert parser.explain("") == []
+        assert parser.parse(INPUTS[0].words).explanations == []
+
     def test_trees_to_keep_to(self, parser: Parser) -> None:
         best = [parser.parse(sentence.words, count=5).trees[-1].tree for sentence in INPUTS[:5]]
         kept = [Input(tree.words(), within=[tree]) for tree in best]
@@ -71,6 +83,40 @@ def test_tags_come_in_order_whatever_the_chunks(tagger: Tagger, chunk_size: int)
         pairs = list(tag_all(tagger, iter(INPUTS), TagSettings(None, 2, True), threads, chunk_size))
         assert [sentence for sentence, _ in pairs] == INPUTS
         assert [tagging for _, tagging in pairs] == expected
+
+
+EXPLAINED = """\
+NP 0-2 "a b", X 0-2 "a b"
+  +1.75 against (S (A a) (A b))
+  +2.00 rules
+    +3.00 rival: S -> A A
+    -2.00 S -> NP X
+    +0.50 NP -> A A
+    +0.50 2 others
+  -0.25 latent
+S 0-6 "a ... f"
+  without any rival
+
+"""
+
+
+def test_explanations_as_text() -> None:
+    tree = parse_tree("(TOP (T (S (NP (A a) (A b))) (B c) (B d) (B e) (B f)))")
+    rival = parse_tree("(TOP (T (S (A a) (A b)) (B c) (B d) (B e) (B f)))")
+    values = {"S -> A A": (3.0, -1), "S -> NP X": (-2.0, 1), "NP -> A A": (0.5, 1), "x": (0.3, 1), "y": (0.2, 0)}
+    reasons = tuple(Reason(text, value, count) for text, (value, count) in values.items())
+    small = Part("small", 0.001, (Reason("z", 0.001, 1),))
+    parts = (Part("rules", 2.0, reasons), Part("latent", -0.25), small)
+    found = [Explanation((("S", 0, 6),)), Explanation((("NP", 0, 2), ("X", 0, 2)), rival, 1.751, parts)]
+    parse = Parse(list("abcdef"), [Candidate(tree, 0.0, 0.0)], None, None, explanations=found)
+    assert parse_explanation(parse) == EXPLAINED
+    first, second = json.loads(parse_json(Input(parse.words), parse))["explanations"]
+    assert (first["rival"], first["difference"], first["parts"]) == (None, None, [])
+    assert second["parts"][2] == {
+        "name": "small",
+        "value": 0.001,
+        "reasons": [{"text": "z", "value": 0.001, "count": 1}],
+    }
 
 
 class TestOutput:

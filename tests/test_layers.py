@@ -51,7 +51,7 @@ LAYERS = {
     "model_io": "model families.registry families.family families.forest families.chain container grammar",
     "evaluation": "model annotate treebank chart",
     "annotate": "model chart forest treebank",
-    "output": "model treebank drawing",
+    "output": "model decoding forest treebank drawing",
     "training": "model evaluation families.registry families.forest families.chain learning task_options "
     "treebank chart grammar",
     "cli": "*",

@@ -19,7 +19,7 @@ class ParseSettings:
     """How sentences are parsed; the first five are as in `Parser.parse`.
 
     keep_tags: keep the tags that a sentence comes with. pruner, prune_count: keep to the rules of this parser's best
-    trees, and how many trees.
+    trees, and how many trees. explained: as in `Parser.parse`.
     """
 
     decoder: str | None = None
@@ -30,6 +30,7 @@ class ParseSettings:
     keep_tags: bool = False
     pruner: Parser | None = None
     prune_count: int = 200
+    explained: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def _parse(parser: Parser, sentence: Input, settings: ParseSettings) -> Parse:
             settings.marginals,
             settings.max_words,
             within,
+            settings.explained,
         )
     except GrammarError as error:
         hint = "; leave the tags out, or take those of another column" if tags else ""

@@ -14,6 +14,7 @@ import numpy as np
 from lveg._version import __version__
 from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses
 from lveg.decoding.derivations import DECODERS, decode, tree_of
+from lveg.decoding.explain import Explanation, explain
 from lveg.decoding.marginals import Span, constituents
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
@@ -72,7 +73,8 @@ class Parse:
 
     log_sentence: log P(sentence), None where undefined. fallback: None, or what had to be resorted to (see
     chart.coarse, and the name of the treebank grammar's family where the finer grammar had no derivation).
-    constituents: P(constituent | sentence), filled where asked for.
+    constituents: P(constituent | sentence), filled where asked for. explanations: what spoke for each constituent of
+    the best tree, where asked for; none of a flat tree.
     """
 
     words: list[str]
@@ -80,6 +82,7 @@ class Parse:
     log_sentence: float | None
     fallback: str | None
     constituents: dict[Span, float] = field(default_factory=dict)
+    explanations: list[Explanation] = field(default_factory=list)
 
     @property
     def tree(self) -> Tree:
@@ -179,12 +182,14 @@ class Parser:
         marginals: bool = False,
         max_words: int = MAX_WORDS,
         within: Sequence[Tree] = (),
+        explained: bool = False,
     ) -> Parse:
         """The best analysis of any sentence, or the `count` best; an empty sentence has the empty tree.
 
         words: a list, or a text whose words are separated by white space. decoder: max-rule, viterbi or mbr; if not
         given, the one that the parser was found best with. within: trees of the same words, by any parser; if the
-        grammar derives any of them, the analyses are those that the rules of these trees make.
+        grammar derives any of them, the analyses are those that the rules of these trees make. marginals, explained:
+        whether the probabilities of constituents are wanted, and explanations of those of the best tree.
         """
         _check(count, p_min)
         words = [escape_word(word) for word in words_of(words)]
@@ -196,7 +201,7 @@ class Parser:
             parses = self.coarse.parses(words, p_min, constraints=constraints, max_words=max_words)
             if within and parses.fallback is None:
                 parses = replace(parses, fallback="free")
-        return self.decide(words, parses, decoder, count, constraints, marginals)
+        return self.decide(words, parses, decoder, count, constraints, marginals, explained)
 
     def decide(
         self,
@@ -206,6 +211,7 @@ class Parser:
         count: int = 1,
         constraints: Constraints = NO_CONSTRAINTS,
         marginals: bool = False,
+        explained: bool = False,
     ) -> Parse:
         """The best of the analyses that the treebank grammar left."""
         forest, grammar, fallback = parses.forest, parses.grammar, parses.fallback
@@ -232,7 +238,12 @@ class Parser:
             for (score, edges), log_prob in zip(best, log_probs, strict=True)
         ]
         shares = constituents(grammar, forest, posterior) if marginals else {}
-        return Parse(list(words), trees, log_sentence, fallback, shares)
+        reasons = explain(grammar, parses.weight, forest, family, posterior, best[0][1]) if explained else []
+        return Parse(list(words), trees, log_sentence, fallback, shares, reasons)
+
+    def explain(self, words: str | Sequence[str], decoder: str | None = None) -> list[Explanation]:
+        """What spoke for each constituent of the best tree, outer constituents first; see `parse`."""
+        return self.parse(words, decoder, explained=True).explanations
 
     def _treebank(self, parses: Parses) -> Judge:
         """The grammar that pruned, as the one that decides."""

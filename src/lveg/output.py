@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
+from lveg.decoding.explain import Explanation
 from lveg.drawing import draw_text
+from lveg.forest.reasons import Part, Reason
 from lveg.model import Parse, Tagging
 from lveg.treebank.conllu import Sentence
 from lveg.treebank.source import display_name
@@ -16,6 +18,15 @@ from lveg.trees import Tree
 
 SHOWN_FROM = 0.001
 """The lowest probability that is listed among a word's tags."""
+
+SHOWN_REASONS, LISTED_REASONS = 3, 20
+"""How many reasons of a part are told one by one, in text and in JSON."""
+
+SHOWN_VALUE = 0.005
+"""In text, parts and reasons that weigh less are left out: they would be told as 0.00."""
+
+SHOWN_WORDS = 5
+"""Constituents of more words are told by the first and the last."""
 
 
 def parse_brackets(parse: Parse, several: bool = False) -> str:
@@ -49,7 +60,69 @@ def parse_json(sentence: Input, parse: Parse, several: bool = False, name_file: 
     line = _origin(sentence, name_file)
     line |= {"words": sentence.words, "log_sentence": parse.log_sentence, "fallback": parse.fallback}
     line |= {"trees": trees} if several else trees[0]
+    if parse.explanations:
+        line |= {"explanations": [_explanation_facts(one) for one in parse.explanations]}
     return _json(line)
+
+
+def parse_explanation(parse: Parse) -> str:
+    """What spoke for the constituents of the best tree, most doubtful first, and an empty line after all of it."""
+    ordered = sorted(parse.explanations, key=lambda one: one.difference)
+    return "".join(_explanation(parse, one) for one in ordered) + "\n"
+
+
+def _explanation(parse: Parse, explanation: Explanation) -> str:
+    heads = ", ".join(_head(parse.words, *span) for span in explanation.constituents)
+    if explanation.rival is None:
+        return f"{heads}\n  without any rival\n"
+    lines = [heads, f"  {explanation.difference:+.2f} against {_changed(parse.tree, explanation.rival)}"]
+    for part in explanation.parts:
+        reasons = _weightiest(part, SHOWN_REASONS, SHOWN_VALUE)
+        if reasons or abs(part.value) >= SHOWN_VALUE:
+            lines.append(f"  {part.value:+.2f} {part.name}")
+        for reason in reasons:
+            lines.append(f"    {reason.value:+.2f} {'rival: ' if reason.count < 0 else ''}{reason.text}")
+    return "\n".join(lines) + "\n"
+
+
+def _head(words: list[str], label: str, start: int, end: int) -> str:
+    """A constituent with its span and its words, or the first and the last of them."""
+    text = words[start:end] if end - start <= SHOWN_WORDS else [words[start], "...", words[end - 1]]
+    return f'{label} {start}-{end} "{" ".join(text)}"'
+
+
+def _changed(tree: Tree, rival: Tree) -> Tree:
+    """The smallest part of the rival that holds all that is not as in the tree."""
+    while True:
+        pairs = list(zip(tree.children, rival.children, strict=False))
+        others = [(one, other) for one, other in pairs if one != other]
+        is_alike = tree.label == rival.label and len(tree.children) == len(rival.children)
+        if not is_alike or len(others) != 1 or len(others[0][0].words()) != len(others[0][1].words()):
+            return rival
+        tree, rival = others[0]
+
+
+def _weightiest(part: Part, most: int, least: float = 0.0) -> list[Reason]:
+    """The first reasons that weigh so much at least, and the sum of the others if that does."""
+    shown = [one for one in part.reasons[:most] if abs(one.value) >= least]
+    others = part.reasons[len(shown) :]
+    if len(others) == 1:
+        return [*shown, *(one for one in others if abs(one.value) >= least)]
+    rest = math.fsum(one.value for one in others)
+    return [*shown, Reason(f"{len(others)} others", rest, 0)] if others and abs(rest) >= least else shown
+
+
+def _explanation_facts(explanation: Explanation) -> dict[str, Any]:
+    names = ("label", "start", "end")
+    return {
+        "constituents": [dict(zip(names, span, strict=True)) for span in explanation.constituents],
+        "rival": None if explanation.rival is None else str(explanation.rival),
+        "difference": None if explanation.rival is None else explanation.difference,
+        "parts": [
+            {"name": part.name, "value": part.value, "reasons": _weightiest(part, LISTED_REASONS)}
+            for part in explanation.parts
+        ],
+    }
 
 
 def _constituents(tree: Tree, parse: Parse) -> list[dict[str, Any]]:

@@ -138,6 +138,38 @@ class TestOutput:
                     assert set(part) == {"label", "start", "end", "probability"}
                     assert 0 < part["probability"] <= 1 + 1e-9
 
+    def test_explanations_are_text_after_the_tree(self, run: Run, samples: Samples) -> None:
+        text = f"{DOG}\n\n{DOG}\n".encode()
+        plain = run("parse", samples.parser, stdin=text).out.splitlines()
+        blocks = run("parse", samples.parser, "--explain", stdin=text).out.split("\n\n")
+        assert [block.partition("\n")[0] for block in blocks] == [*plain, ""]
+        assert blocks[0] == blocks[2]
+        heads = [line for line in blocks[0].splitlines()[1:] if not line.startswith(" ")]
+        assert sum(head.count('"') // 2 for head in heads) == plain[0].count("(NP") + plain[0].count("(VP") + 1
+        assert 'NP 0-2 "The dog"' in blocks[0]
+        assert " against (" in blocks[0]
+        drawn = run("parse", samples.parser, "--explain", "--format", "drawing", stdin=text).out
+        assert drawn.endswith(blocks[2].partition("\n")[2] + "\n\n")
+
+    def test_explanations_in_json_add_up(self, run: Run, samples: Samples) -> None:
+        answer = json.loads(run("parse", samples.parser, "--format", "jsonl", "--explain", stdin=DOG.encode()).out)
+        spans = [tuple(span.values()) for one in answer["explanations"] for span in one["constituents"]]
+        assert sorted(spans) == sorted((one["label"], one["start"], one["end"]) for one in answer["constituents"])
+        assert any(one["rival"] for one in answer["explanations"])
+        for one in answer["explanations"]:
+            if one["rival"] is None:
+                assert (one["difference"], one["parts"]) == (None, [])
+                continue
+            assert parse_tree(one["rival"]).words() == DOG.split()
+            assert math.fsum(part["value"] for part in one["parts"]) == pytest.approx(one["difference"], abs=1e-9)
+            for part in one["parts"]:
+                assert math.fsum(reason["value"] for reason in part["reasons"]) == pytest.approx(
+                    part["value"], abs=1e-9
+                )
+        long = " ".join(DOG.split() * 100).encode()
+        flat = json.loads(run("parse", samples.parser, "--format", "jsonl", "--explain", stdin=long).out)
+        assert "explanations" not in flat
+
     def test_json_keeps_the_sentence_id(self, run: Run, samples: Samples) -> None:
         given = b'{"words":["dogs"],"id":"a"}\n{"words":["dogs"],"id":7}\n["dogs"]\n[]\n'
         outcome = run("parse", samples.parser, "--input-format", "jsonl", "--format", "jsonl", stdin=given)
@@ -216,6 +248,10 @@ class TestRefusals:
             assert (
                 run("parse", samples.parser, "a.txt", "--input-format", format).refusal().startswith("lveg: a.txt:1: ")
             )
+
+    def test_explanations_of_several_trees(self, run: Run, samples: Samples) -> None:
+        refusal = run("parse", samples.parser, "--explain", "--kbest", 2).refusal()
+        assert "--explain tells of the best tree only: leave out --kbest" in refusal
 
     def test_a_tag_that_the_grammar_lacks_names_the_sentence(self, run: Run, samples: Samples) -> None:
         Path("a.jsonl").write_text('["a"]\n{"words":["a"],"tags":["NOTAG"]}\n')

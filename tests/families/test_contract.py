@@ -18,11 +18,14 @@ from oracles import central_difference, edge_lists
 from lveg.container import pack as pack_file
 from lveg.container import unpack
 from lveg.contexts.context import ForestContext, Kept
+from lveg.decoding.derivations import decode, tree_of
+from lveg.decoding.explain import explain
 from lveg.errors import ModelError
 from lveg.families.chain import word_tags
 from lveg.families.contextual.family import Contextual
 from lveg.families.family import Arrays, Facts
-from lveg.families.forest import ForestFamily
+from lveg.families.forest import ForestFamily, Judge
+from lveg.families.product.family import Product
 from lveg.families.registry import Kind, kinds, trainable, treebank_kind
 from lveg.forest.builders import Constraints
 from lveg.forest.forest import Forest
@@ -146,6 +149,16 @@ class TestParsers:
                 log_prob = family.log_derivation(grammar, forest, chosen) - log_z
                 (found,) = family.log_probs(grammar, forest, [chosen], family.posterior(forest))
                 assert found == pytest.approx(log_prob, abs=5e-3)
+
+    @parser_kinds
+    def test_explanations_equal_enumeration(self, kind: Kind) -> None:
+        parser, family = trained(kind), family_of(kind)
+        value = np.random.default_rng(2).normal(0.0, 0.5, parser.grammar.n_rules)
+        contexts = (Capitals(parser.grammar.n_rules, value), Capitals(parser.grammar.n_rules, -value / 2))
+        check_explanations(family, parser)
+        check_explanations(Contextual(family, contexts), parser)
+        check_explanations(Contextual(family, contexts[:1], least=0.02), parser)
+        check_explanations(Product((family, family_of(treebank_kind("parser")), Contextual(family, contexts))), parser)
 
     @parser_kinds
     def test_file_round_trip_to_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
@@ -340,6 +353,20 @@ class TestContexts:
         check_gradient(Contextual(family_of(kind), (grown.with_value(value),)), forests())
 
     @context_kinds
+    def test_reasons_of_an_edge_add_up_to_its_factor(self, context: Kind) -> None:
+        parser = trained_in_context(context, "gm")
+        assert isinstance(parser.family, Contextual)
+        (own,) = parser.family.contexts
+        for kept in (own, replace(own, dropout=0.4)):  # type: ignore[type-var]
+            for forest, _ in forests():
+                edges = np.flatnonzero(forest.edge_rule != STAY).astype(np.int32)
+                found = kept.reasons(parser.grammar, forest, edges)
+                sums = [math.fsum(value for _, value in terms) for terms in found]
+                np.testing.assert_allclose(sums, kept.score(kept.rows(forest))[edges], atol=1e-9)
+                assert np.abs(sums).max() > 0.01
+        check_explanations(parser.family, parser)
+
+    @context_kinds
     def test_it_tells_which_slopes_it_changed(self, context: Kind) -> None:
         family = trained_in_context(context, "gm").family
         assert isinstance(family, Contextual)
@@ -470,6 +497,39 @@ def check_gradient(family: ForestFamily, examples: Sequence[tuple[Forest, Forest
     for place in np.random.default_rng(0).choice(moving, 12):
         expected = central_difference(objective, family.value, int(place))
         assert slope[place] == pytest.approx(expected, abs=1e-7, rel=1e-5)
+
+
+def check_explanations(family: Judge, parser: Parser) -> None:
+    """Every constituent against the most probable derivation without it, by enumeration; parts add up."""
+    members = family.members if isinstance(family, Product) else (family,)
+    grammar = parser.grammar
+    for forest, _ in forests():
+        posterior, found = family.posterior(forest), [np.array(edges, np.int32) for edges in edge_lists(forest)]
+        logs = np.array([[member.log_derivation(grammar, forest, edges) for edges in found] for member in members])  # type: ignore[attr-defined]
+        logs -= np.array([[member.log_z(forest)] for member in members])  # type: ignore[attr-defined]
+        log_probs = np.logaddexp.reduce(logs) - math.log(len(members))
+        has = [phrases(tree_of(grammar, forest, edges, forest.words)) for edges in found]
+        ((_, chosen),) = decode(grammar, forest, posterior)
+        (own,) = (number for number, edges in enumerate(found) if np.array_equal(edges, chosen))
+        explanations = explain(grammar, parser.weight, forest, family, posterior, chosen, count=200)
+        assert Counter(span for one in explanations for span in one.constituents) == Counter(has[own])
+        for one in explanations:
+            for span in one.constituents:
+                rest = [log for log, spans in zip(log_probs, has, strict=True) if span not in spans]
+                assert (one.rival is None) == (not rest)
+                if one.rival is not None:
+                    assert span not in phrases(one.rival)
+                    assert one.difference == pytest.approx(log_probs[own] - max(rest), abs=1e-9)
+            for part in one.parts:
+                if part.reasons:
+                    assert math.fsum(reason.value for reason in part.reasons) == pytest.approx(part.value, abs=1e-9)
+            if one.rival is not None:
+                assert math.fsum(part.value for part in one.parts) == pytest.approx(one.difference, abs=1e-9)
+
+
+def phrases(tree: Tree) -> set[tuple[str, int, int]]:
+    """The constituents of a tree below its root."""
+    return {(node.label, start, end) for node, start, end in tree.spans()[1:] if node.word is None}
 
 
 def silent(event: str, facts: dict[str, Any]) -> None:

@@ -61,6 +61,9 @@ DecoderOption = Annotated[
         "given: what the model was found best with, else max-rule."
     ),
 ]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Also say what spoke for each constituent, against the best tree without it.")
+]
 GoldTags = Annotated[bool, typer.Option(help="Keep the tags of INPUT (brackets, CoNLL-U, JSON lines).")]
 TagColumn = Annotated[Column, typer.Option(help="CoNLL-U with --gold-tags: the column of the tags.")]
 PMin = Annotated[
@@ -94,6 +97,7 @@ def parse(
     format: Format = ParseFormat.brackets,
     decoder: DecoderOption = None,
     input_format: InputFormatOption = None,
+    explain: Explain = False,
     gold_tags: GoldTags = False,
     column: TagColumn = Column.upos,
     p_min: PMin = None,
@@ -114,25 +118,30 @@ def parse(
     null unless the parser had to resort to something. Several INPUT files are read
     one after the other, and JSON lines then name the `file`; a directory is
     refused. With --with, several parsers decide together: max-rule takes the
-    product of their posteriors, and probabilities are the mean of theirs.
+    product of their posteriors, and probabilities are the mean of theirs. With
+    --explain, each constituent of the tree is told with the best tree without it
+    and with what adds up to the difference of their log probabilities: rules, the
+    latent part, features.
 
         echo "The dog saw a cat ." | lveg parse my.model
     """
     from lveg.annotate import ParseSettings, parse_all
     from lveg.cli.annotation import Annotation
     from lveg.errors import UsageError
-    from lveg.output import parse_brackets, parse_drawing, parse_json
+    from lveg.output import parse_brackets, parse_drawing, parse_explanation, parse_json
     from lveg.treebank.text import Reading
 
     if prune_with is not None and constraints is not None:
         raise UsageError("--prune-with and --constraints exclude each other")
+    if explain and kbest > 1:
+        raise UsageError("--explain tells of the best tree only: leave out --kbest")
     files = inputs or [STANDARD]
     check_outputs([out or STANDARD], [model, *files, *(others or []), prune_with, constraints])
     parser = load_parser(model, others)
     pruner = load_parser(prune_with) if prune_with else None
     is_json, width = format is ParseFormat.jsonl, shutil.get_terminal_size().columns
     chosen = None if decoder is None else decoder.value
-    settings = ParseSettings(chosen, kbest, p_min, is_json, max_words, gold_tags, pruner, prune_kbest)
+    settings = ParseSettings(chosen, kbest, p_min, is_json, max_words, gold_tags, pruner, prune_kbest, explain)
     reading = Reading(input_format.value if input_format else None, parser.cleaning, column.value)
     job = Annotation("parsing", files, reading, out, skip_bad, quiet)
     results = parse_all(parser, with_trees(job.sentences(), constraints), settings, thread_count(threads, files))
@@ -140,9 +149,8 @@ def parse(
     def text(sentence: Input, found: Parse) -> str:
         if is_json:
             return parse_json(sentence, found, kbest > 1, name_file=len(files) > 1)
-        if format is ParseFormat.drawing:
-            return parse_drawing(found, width)
-        return parse_brackets(found, kbest > 1)
+        tree = parse_drawing(found, width) if format is ParseFormat.drawing else parse_brackets(found, kbest > 1)
+        return tree + parse_explanation(found) if explain else tree
 
     job.write(results, text, fallback=lambda found: found.fallback)
 

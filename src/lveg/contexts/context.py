@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from lveg.families.family import Stored
 from lveg.forest.forest import Forest
-from lveg.grammar.grammar import Floats, Ints
+from lveg.forest.reasons import Term, edge_text
+from lveg.grammar.grammar import Floats, Grammar, Ints
 
 Kept = npt.NDArray[np.bool_]
 """Of each edge whether it is asked about."""
@@ -52,6 +53,14 @@ class ForestContext(Context):
 
         The numbers of the parameters whose slope is no longer 0, if it was.
         """
+
+    def reasons(self, grammar: Grammar, forest: Forest, edges: Ints) -> list[list[Term]]:
+        """For each of some edges with rules the terms, in words, that add up to its log factor.
+
+        Unless a context can say more: the edge itself.
+        """
+        score = self.score(self.rows(forest), kept=np.isin(np.arange(forest.n_edges), edges))
+        return [[(edge_text(grammar, forest, edge), float(score[edge]))] for edge in edges.tolist()]
 
     def grown(self, examples: Iterable[tuple[Ints, Floats]]) -> Self:
         """With parameters for what occurs in some forests, given their rows and the posterior of each edge."""

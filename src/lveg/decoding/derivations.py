@@ -26,13 +26,18 @@ _TAG_SHARE = 1e-6  # of a matched tag against a matched constituent: only to cho
 def decode(
     grammar: Grammar, forest: Forest, posterior: Posterior, decoder: str = "max-rule", count: int = 1
 ) -> list[tuple[float, Ints]]:
-    """(score, edges with parents first) of the best derivations by a decoder, at most `count`, best first.
+    """(score, edges with parents first) of the best derivations by a decoder, at most `count`, best first."""
+    return best_derivations(forest, edge_scores(grammar, forest, posterior, decoder), count)
+
+
+def edge_scores(grammar: Grammar, forest: Forest, posterior: Posterior, decoder: str = "max-rule") -> Floats:
+    """The scores of edges whose sum a decoder maximises.
 
     viterbi: the log weight of the derivation. max-rule: the log product of the posteriors of its anchored
     rules (Petrov and Klein 2007). mbr: minimum Bayes risk for labelled F1, see `mbr_scores`.
     """
     if decoder == "mbr":
-        return best_derivations(forest, mbr_scores(grammar, forest, posterior), count)
+        return mbr_scores(grammar, forest, posterior)
     if decoder not in DECODERS:
         raise UsageError(f"decoder {decoder!r} is not one of {', '.join(DECODERS)}")
     if decoder == "viterbi" and not posterior.edge_weight.size:
@@ -46,7 +51,7 @@ def decode(
             scores = np.log(posterior.edge_weight if decoder == "viterbi" else posterior.edge)
     if decoder == "max-rule":
         scores[forest.edge_rule == STAY] = 0.0  # not a rule
-    return best_derivations(forest, scores, count)
+    return scores
 
 
 def mbr_scores(grammar: Grammar, forest: Forest, posterior: Posterior, penalty: float | None = None) -> Floats:

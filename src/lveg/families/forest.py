@@ -8,11 +8,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lveg.families.family import Family, Stored
 from lveg.forest.forest import Forest, anchored_rules, build_forest
+from lveg.forest.reasons import LATENT, RULES, Part, difference, rule_terms
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.lvg import Packed, pack_forest
+
+Mask = npt.NDArray[np.bool_]
+"""Of each edge whether it belongs to something."""
+
+FORBIDDEN = -1e5
+"""The log factor of an edge that must not be used; far below anything that is only improbable."""
 
 P_MIN = 3e-5
 """Default posterior threshold for nodes and edges of the forests that are parsed (docs/decisions/0006)."""
@@ -66,6 +74,10 @@ class Judge(Stored):
     def posterior(self, forest: Forest) -> Posterior:
         """log Z, and the posteriors of nodes and edges; log Z is -inf if no derivation has any weight."""
 
+    @abstractmethod
+    def without(self, forest: Forest, edges: Mask, posterior: Posterior) -> Posterior:
+        """What `posterior` would have said of a forest without some edges, for all the others."""
+
     def derives(self, forest: Forest) -> bool:
         """Whether any derivation of the forest has any weight."""
         return bool(np.isfinite(self.posterior(forest).log_z))
@@ -77,6 +89,16 @@ class Judge(Stored):
     @abstractmethod
     def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
         """log P(derivation | sentence) of the derivations with these edges, given what `posterior` said."""
+
+    @abstractmethod
+    def compare(
+        self, grammar: Grammar, weight: Floats, forest: Forest, chosen: Sequence[Ints], posterior: Posterior
+    ) -> list[list[Part]]:
+        """Why the first of some derivations is more probable than each of the others  [math: explanation].
+
+        For each other derivation, parts that add up to the difference of the two `log_probs`, which are finite. weight:
+        the treebank's own rule probabilities.
+        """
 
     @abstractmethod
     def log_prob(self, part: Forest, forest: Forest) -> float:
@@ -102,6 +124,10 @@ class ForestFamily(Family, Judge):
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """log Z, and the posteriors of nodes and edges; log Z is -inf if no derivation has any weight."""
 
+    def without(self, forest: Forest, edges: Mask, posterior: Posterior) -> Posterior:
+        """What `posterior` would have said of a forest without some edges, for all the others."""
+        return self.posterior(forest, np.where(edges, FORBIDDEN, 0.0))
+
     @abstractmethod
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Derivations drawn from the posterior, independently; edges with parents first."""
@@ -121,6 +147,18 @@ class ForestFamily(Family, Judge):
     def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
         """log P(derivation | sentence) of the derivations with these edges, given what `posterior` said."""
         return [self.log_derivation(grammar, forest, edges) - posterior.log_z for edges in chosen]
+
+    def compare(
+        self, grammar: Grammar, weight: Floats, forest: Forest, chosen: Sequence[Ints], posterior: Posterior
+    ) -> list[list[Part]]:
+        """The treebank's rules, and what the family adds to them."""
+        terms = rule_terms(grammar, weight, forest, chosen)
+        (one, *others), (log_one, *logs) = chosen, [self.log_derivation(grammar, forest, edges) for edges in chosen]
+        found = []
+        for other, log in zip(others, logs, strict=True):
+            rules = difference(RULES, terms, one, other)
+            found.append([rules, Part(LATENT, log_one - log - rules.value)])
+        return found
 
     def log_prob(self, part: Forest, forest: Forest) -> float:
         """The log of the share that the derivations of `part` have among those of `forest`."""

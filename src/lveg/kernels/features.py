@@ -17,8 +17,8 @@ import numpy as np
 
 from lveg.kernels.jit import kernel
 
-N_EDGES = 3
-"""Where rows have the number of edges."""
+N_WORDS, N_EDGES, WORDS = 1, 3, 4
+"""Where rows have the number of words, the number of edges, and the atoms of the words."""
 
 PADDING = 2
 """Words beyond the first and the last that properties may ask for."""
@@ -32,6 +32,9 @@ right of the split; or at a length, or the shapes of all words of a short span."
 
 WIDEST = 64
 """A part is anchor × WIDEST² + (offset + WIDEST // 2) × WIDEST + atom."""
+
+ON_SPAN, AT_SPLIT, OF_WORD = 0, 1000, 2000
+"""What tells the kinds of templates apart in hashes."""
 
 LONGEST_OUTLINE = 6
 EMPTY = -1
@@ -199,8 +202,8 @@ def visit(
     span, at_split, word = np.zeros(n_span, np.int64), np.zeros(n_split, np.int64), np.zeros(n_word, np.int64)
     begin, first_edge = 0, 0
     while begin < rows.shape[0]:
-        n, n_nodes, n_edges = rows[begin + 1], rows[begin + 2], rows[begin + 3]
-        words = begin + 4
+        n, n_nodes, n_edges = rows[begin + N_WORDS], rows[begin + 2], rows[begin + N_EDGES]
+        words = begin + WORDS
         node = words + (n + 2 * PADDING) * atoms
         edge = node + 4 * n_nodes + 1
         own_noise = noise
@@ -221,11 +224,11 @@ def visit(
                 continue
             if is_word:
                 fill_properties(
-                    rows, words, atoms, n, templates.word, start, start, end, shape, 2000, own_noise, dropout, word
+                    rows, words, atoms, n, templates.word, start, start, end, shape, OF_WORD, own_noise, dropout, word
                 )  # fmt: skip
             elif start != last_start or end != last_end:
                 fill_properties(
-                    rows, words, atoms, n, templates.span, start, start, end, shape, 0, own_noise, dropout, span
+                    rows, words, atoms, n, templates.span, start, start, end, shape, ON_SPAN, own_noise, dropout, span
                 )  # fmt: skip
                 last_start, last_end = start, end
             # Edges of one rule follow each other: the span's properties meet the rule once, and the symbol once.
@@ -254,7 +257,7 @@ def visit(
                     if abs(value) >= least:
                         if split < end:
                             fill_properties(
-                                rows, words, atoms, n, templates.split, start, split, end, shape, 1000, own_noise,
+                                rows, words, atoms, n, templates.split, start, split, end, shape, AT_SPLIT, own_noise,
                                 dropout, at_split,
                             )  # fmt: skip
                         if edge_score is not None:
@@ -270,6 +273,18 @@ def visit(
         first_edge += n_edges
         begin += rows[begin]
     return size
+
+
+@kernel
+def look_up(
+    rows: Any, atoms: int, shape: int, template: Any, salt: int, table: Table, owner: int, start: int, split: int,
+    end: int, number: Any,
+) -> None:  # fmt: skip
+    """Fill `number` with the number of the weight that each template has with an owner at a place of a forest."""
+    property = np.zeros(template.shape[0], np.int64)
+    fill_properties(rows, WORDS, atoms, rows[N_WORDS], template, start, split, end, shape, salt, 0, 0.0, property)
+    for p in range(template.shape[0]):
+        number[p] = find(table, property[p], owner)
 
 
 @kernel

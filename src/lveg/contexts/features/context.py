@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from zlib import crc32
@@ -11,14 +11,28 @@ import numpy as np
 import numpy.typing as npt
 
 from lveg.contexts.context import ForestContext, Kept
-from lveg.contexts.features.templates import ATOMS, all_templates
+from lveg.contexts.features.names import Anchor, template_text
+from lveg.contexts.features.templates import ATOMS, SPAN, SPLIT, WORD, all_templates
 from lveg.contexts.forms.properties import shape
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.forest.forest import Forest
+from lveg.forest.reasons import Term
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.factors import sum_of
-from lveg.kernels.features import EMPTY, N_EDGES, PADDING, Rules, Table, grow, visit
+from lveg.kernels.features import (
+    AT_SPLIT,
+    EMPTY,
+    N_EDGES,
+    OF_WORD,
+    ON_SPAN,
+    PADDING,
+    Rules,
+    Table,
+    grow,
+    look_up,
+    visit,
+)
 
 MOST_WEIGHT = 100.0
 """Bound on abs(weight)."""
@@ -79,13 +93,22 @@ class Features(ForestContext):
         """What is known of a word, in the order of ATOMS."""
         found = self._atoms.get(word)
         if found is None:
-            terminal, lowered = self.grammar.lexicon.terminal(word), word.lower()
+            terminal = self.grammar.lexicon.terminal(word)
             tag, tags = self._tags
-            texts = (shape(word), lowered[:2], lowered[:3], lowered[-1:], lowered[-2:], lowered[-3:], lowered[-4:])
-            found = (number(word), number(lowered), tag[terminal], tags[terminal], *map(number, texts))
+            found = (number(word), number(word.lower()), tag[terminal], tags[terminal], *map(number, letters(word)))
             if len(self._atoms) < _MOST_CACHED:
                 self._atoms[word] = found
         return found
+
+    def _word_texts(self, word: str) -> dict[str, str]:
+        """What is known of a word, in words, by atom."""
+        lexical, terminal = self.grammar.kind_slice("lexical"), self.grammar.lexicon.terminal(word)
+        own = np.flatnonzero(self.grammar.rule_left[lexical] == terminal) + lexical.start
+        share = self.grammar.count[own] / max(self.grammar.count[own].sum(), 1e-300)
+        labels = [self.grammar.symbols[tag].label for tag in self.grammar.rule_lhs[own]]
+        tags = "|".join(sorted(label for label, part in zip(labels, share, strict=True) if part >= LIKELY))
+        tag = self.grammar.tags[self._tags[0][terminal]]
+        return dict(zip(ATOMS, (word, word.lower(), tag, tags, *letters(word)), strict=True))
 
     def rows(self, forest: Forest) -> Ints:
         """The words of a forest, its nodes and its edges (see kernels.features)."""
@@ -109,6 +132,34 @@ class Features(ForestContext):
         share = np.ones_like(found) if kept is None else kept.astype(np.float64)
         self._visit(rows, self.table, found, share, least=0.5, noise=noise)
         return found if noise else found * (1.0 - self.dropout)
+
+    def reasons(self, grammar: Grammar, forest: Forest, edges: Ints) -> list[list[Term]]:
+        """For each of some edges with rules its features that weigh something, in words, with their weights."""
+        rows, texts = self.rows(forest), [self._word_texts(word) for word in forest.words]
+        return [self._edge_reasons(grammar, forest, edge, rows, texts) for edge in edges.tolist()]
+
+    def _edge_reasons(
+        self, grammar: Grammar, forest: Forest, edge: int, rows: Ints, texts: Sequence[Mapping[str, str]]
+    ) -> list[Term]:
+        rule, node, right = int(forest.edge_rule[edge]), forest.edge_head[edge], forest.edge_right[edge]
+        symbol, start, end = (int(array[node]) for array in (forest.node_symbol, forest.node_start, forest.node_end))
+        split = end if right < 0 else int(forest.node_start[right])
+        is_word = rule >= grammar.lexical_start
+        owners = [(self._rules.n_rules + 1 + symbol, grammar.symbols[symbol].name if symbol >= 0 else "ROOT")]
+        kinds = [(WORD, _TEMPLATES.word, OF_WORD)] if is_word else [(SPAN, _TEMPLATES.span, ON_SPAN)]
+        if not is_word:
+            owners.append((rule, grammar.describe_rule(rule)))
+        if split < end:
+            kinds.append((SPLIT, _TEMPLATES.split, AT_SPLIT))
+        anchor, scale, found = Anchor(start, split, end, is_word), 1.0 - self.dropout, []
+        for templates, codes, salt in kinds:
+            numbers = np.empty(len(templates), np.int64)
+            for owner, name in owners:
+                look_up(rows, len(ATOMS), _SHAPE, codes, salt, self.table, owner, start, split, end, numbers)
+                for place in np.flatnonzero(numbers >= 0).tolist():
+                    text = template_text(templates[place], anchor, texts)
+                    found.append((f"{text} & {name}", scale * float(self.value[numbers[place]])))
+        return found
 
     def add(self, rows: Ints, edge_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
         """Add the slope of each edge to its features."""
@@ -181,6 +232,12 @@ _EDGE = tuple(-1 - index for index in range(len(ATOMS)))
 def number(text: str) -> int:
     """A number that stands for a text."""
     return crc32(text.encode(errors="surrogatepass")) & 0x7FFFFFFF
+
+
+def letters(word: str) -> tuple[str, ...]:
+    """The shape, beginnings and ends of a word, in the order of ATOMS."""
+    lowered = word.lower()
+    return (shape(word), lowered[:2], lowered[:3], lowered[-1:], lowered[-2:], lowered[-3:], lowered[-4:])
 
 
 def empty_table(capacity: int) -> Table:

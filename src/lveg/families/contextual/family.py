@@ -13,13 +13,17 @@ from lveg.contexts.context import ForestContext, Kept
 from lveg.errors import GrammarError
 from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts
-from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior
+from lveg.families.forest import FORBIDDEN, SUMS, Ask, ForestFamily, Mask, Posterior
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.forest.forest import Forest
+from lveg.forest.reasons import Part, difference, edge_text, real_edges
 from lveg.grammar.grammar import Floats, Grammar, Ints
 
 OUT = -100.0
 """The log factor of an edge that is out of the question."""
+
+PRUNED = "pruned"
+"""What the part of an explanation is called that such edges have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,22 +111,29 @@ class Contextual(ForestFamily):
 
     def log_factor(self, forest: Forest) -> Floats:
         """The log factor of each edge of a forest."""
-        rows = [context.rows(forest) for context in self.contexts]
-        if not self.least or forest.is_empty:
-            return self._score(rows)
-        first = self.family.posterior(forest)
-        if not first.is_sound:
-            return self._score(rows)
-        kept = (first.edge >= self.least) | (forest.edge_rule < 0)
-        score = self._score(rows, kept=kept)
-        score[~kept] = OUT
+        kept = self._kept(forest)
+        score = self._score([context.rows(forest) for context in self.contexts], kept=kept)
+        if kept is not None:
+            score[~kept] = OUT
         return score
+
+    def _kept(self, forest: Forest) -> Kept | None:
+        """Of each edge whether contexts are asked about it; None if they are asked about all."""
+        if not self.least or forest.is_empty:
+            return None
+        first = self.family.posterior(forest)
+        return (first.edge >= self.least) | (forest.edge_rule < 0) if first.is_sound else None
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest."""
         own = self.log_factor(forest)
         found = self.family.posterior(forest, own if log_factor is None else own + log_factor)
         return replace(found, log_factor=own)
+
+    def without(self, forest: Forest, edges: Mask, posterior: Posterior) -> Posterior:
+        """What `posterior` would have said of a forest without some edges, for all the others."""
+        own = self.log_factor(forest) if posterior.log_factor is None else posterior.log_factor
+        return replace(self.family.posterior(forest, np.where(edges, FORBIDDEN, own)), log_factor=own)
 
     def log_z(self, forest: Forest, log_factor: Floats | None = None) -> float:
         """Log of the summed weight of all derivations."""
@@ -143,3 +154,22 @@ class Contextual(ForestFamily):
     def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
         """The log weight of the derivation with these edges, with the factors of its edges."""
         return self.family.log_derivation(grammar, forest, edges) + float(self.log_factor(forest)[edges].sum())
+
+    def compare(
+        self, grammar: Grammar, weight: Floats, forest: Forest, chosen: Sequence[Ints], posterior: Posterior
+    ) -> list[list[Part]]:
+        """The parts of the family, one for each context, and one for edges that are out of the question."""
+        found = self.family.compare(grammar, weight, forest, chosen, posterior)
+        edges, kept = real_edges(forest, chosen), self._kept(forest)
+        is_out = np.zeros(len(edges), bool) if kept is None else ~kept[edges]
+        asked, out = edges[~is_out], edges[is_out].tolist()
+        said = [
+            (context.name, dict(zip(asked.tolist(), context.reasons(grammar, forest, asked), strict=True)))
+            for context in self.contexts
+        ]
+        if out:
+            said.append((PRUNED, {edge: [(edge_text(grammar, forest, edge), OUT)] for edge in out}))
+        for parts, other in zip(found, chosen[1:], strict=True):
+            more = (difference(name, terms, chosen[0], other) for name, terms in said)
+            parts += [part for part in more if part.name != PRUNED or part.reasons]
+        return found

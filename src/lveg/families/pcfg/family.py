@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts
 from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, pack
 from lveg.forest.forest import Forest
+from lveg.forest.reasons import RULES, Part, difference, rule_terms
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels import semiring
 from lveg.kernels.assemble import STAY
@@ -120,7 +122,14 @@ class Pcfg(ForestFamily):
     def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
         """The log weight of the derivation with these edges."""
         rules = forest.edge_rule[edges]
-        return float(np.log(self.weight[rules[rules != STAY]]).sum())
+        return float(self.value[rules[rules != STAY]].sum())
+
+    def compare(
+        self, grammar: Grammar, weight: Floats, forest: Forest, chosen: Sequence[Ints], posterior: Posterior
+    ) -> list[list[Part]]:
+        """Its rules; there is nothing else."""
+        terms = rule_terms(grammar, self.weight, forest, chosen)
+        return [[difference(RULES, terms, chosen[0], other)] for other in chosen[1:]]
 
     def _edge_weights(self, edge_rule: Ints) -> Floats:
         """The weight of each edge; 1 for STAY."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts
-from lveg.families.forest import Judge, Posterior
+from lveg.families.forest import Judge, Mask, Posterior
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.forest.forest import Forest
+from lveg.forest.reasons import LATENT, RULES, Part, difference, mixture, rule_terms
 from lveg.grammar.grammar import Floats, Grammar, Ints
 
 _FLOOR = 1e-5  # a rule that one grammar has pruned counts as this probable by it
@@ -55,23 +56,50 @@ class Product(Judge):
 
     def posterior(self, forest: Forest) -> Posterior:
         """Means of the members' posteriors, and as `log_rule` the sum of their logs  [math: product]."""
-        members = tuple(member.posterior(forest) for member in self.members)
-        found = [one for one in members if one.is_sound]
-        if not found:
-            return Posterior(-np.inf, np.empty(0), np.empty(0), np.empty(0))
-        edges = np.stack([one.edge for one in found])
-        log_rule = np.where(edges.any(axis=0), np.log(np.maximum(edges, _FLOOR)).sum(axis=0), -np.inf)
-        node = np.mean([one.node for one in found], axis=0)
-        return Posterior(0.0, node, edges.mean(axis=0), np.empty(0), log_rule, members)
+        return _joined([member.posterior(forest) for member in self.members])
+
+    def without(self, forest: Forest, edges: Mask, posterior: Posterior) -> Posterior:
+        """What `posterior` would have said of a forest without some edges, for all the others."""
+        pairs = zip(self.members, posterior.members, strict=True)
+        return _joined([member.without(forest, edges, found) for member, found in pairs])
 
     def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
         """The log of the members' mean probability of each derivation given the sentence."""
-        logs = [
-            member.log_probs(grammar, forest, chosen, found)
-            for member, found in zip(self.members, posterior.members, strict=True)
-            if found.is_sound
-        ]
+        able = self._sound(posterior)
+        logs = [member.log_probs(grammar, forest, chosen, found) for _, member, found in able]
         return [_log_mean(column) for column in zip(*logs, strict=True)]
+
+    def _sound(self, posterior: Posterior) -> list[tuple[int, Judge, Posterior]]:
+        """The members that say something of a forest: number, counted from 1, member, and what it says."""
+        pairs = enumerate(zip(self.members, posterior.members, strict=True), start=1)
+        return [(number, member, found) for number, (member, found) in pairs if found.is_sound]
+
+    def compare(
+        self, grammar: Grammar, weight: Floats, forest: Forest, chosen: Sequence[Ints], posterior: Posterior
+    ) -> list[list[Part]]:
+        """The rules, and the other parts of each member behind its number, times its share in the difference.
+
+        Where one of the members finds only one of two derivations possible, all but the rules is one part.
+        """
+        able = self._sound(posterior)
+        logs = np.array([member.log_probs(grammar, forest, chosen, found) for _, member, found in able])
+        is_possible = np.isfinite(logs)
+        said: list[dict[int, list[Part]]] = []  # of each member, for each derivation that it can compare with the first
+        for (number, member, found), row in zip(able, is_possible, strict=True):
+            ranks = np.flatnonzero(row).tolist() if row[0] else [0]
+            all_parts = member.compare(grammar, weight, forest, [chosen[rank] for rank in ranks], found)
+            said.append(dict(zip(ranks[1:], (_numbered(parts, number) for parts in all_parts), strict=True)))
+        terms, result = rule_terms(grammar, weight, forest, chosen), []
+        for rank, other in enumerate(chosen[1:], start=1):
+            if (is_possible[:, 0] == is_possible[:, rank]).all():
+                kept = np.flatnonzero(is_possible[:, 0])
+                shares = zip(kept.tolist(), _shares(logs[kept, 0], logs[kept, rank]).tolist(), strict=True)
+                result.append(mixture((share, part) for place, share in shares for part in said[place][rank]))
+            else:
+                rules = difference(RULES, terms, chosen[0], other)
+                whole = _log_mean(logs[:, 0].tolist()) - _log_mean(logs[:, rank].tolist())
+                result.append([rules, Part(LATENT, whole - rules.value)])
+        return result
 
     def log_prob(self, part: Forest, forest: Forest) -> float:
         """The log of the mean share that the derivations of `part` have among those of `forest`."""
@@ -93,6 +121,34 @@ class Product(Judge):
         return [member for member in self.members if member.derives(forest)]
 
 
+def _joined(members: Sequence[Posterior]) -> Posterior:
+    """What a product says if its members say this."""
+    found = [one for one in members if one.is_sound]
+    if not found:
+        return Posterior(-np.inf, np.empty(0), np.empty(0), np.empty(0))
+    edges = np.stack([one.edge for one in found])
+    log_rule = np.where(edges.any(axis=0), np.log(np.maximum(edges, _FLOOR)).sum(axis=0), -np.inf)
+    node = np.mean([one.node for one in found], axis=0)
+    return Posterior(0.0, node, edges.mean(axis=0), np.empty(0), log_rule, tuple(members))
+
+
 def _log_mean(logs: Sequence[float]) -> float:
     """The log of the mean of numbers that are given as logs; of none, -inf."""
     return float(np.logaddexp.reduce(logs) - np.log(len(logs))) if logs else -np.inf
+
+
+def _numbered(parts: Sequence[Part], number: int) -> list[Part]:
+    """The parts of a member, all but the rules with its number in their names."""
+    return [part if part.name == RULES else replace(part, name=f"{part.name} {number}") for part in parts]
+
+
+def _shares(one: Floats, other: Floats) -> Floats:
+    """Shares w, with sum 1, such that sum w (one - other) = log sum exp(one) - log sum exp(other)  [math: explanation].
+
+    These are logarithmic means (Sato 1976, Vartia 1976).
+    """
+    log_p, log_q = one - np.logaddexp.reduce(one), other - np.logaddexp.reduce(other)
+    gap = np.abs(log_p - log_q)
+    mean = np.exp(np.maximum(log_p, log_q)) * np.divide(-np.expm1(-gap), gap, where=gap > 0.0, out=np.ones_like(gap))
+    shares: Floats = mean / mean.sum()
+    return shares
