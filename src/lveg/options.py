@@ -60,6 +60,11 @@ class Described:
     option: Option
 
     @property
+    def is_file(self) -> bool:
+        """Whether its value is a file to read."""
+        return self.option.metavar == "FILE"
+
+    @property
     def flag(self) -> str:
         """How the command line spells it."""
         return "--" + self.name.replace("_", "-")

@@ -48,9 +48,9 @@ class ParserOptions(TaskOptions):
     """How trees are cleaned and cut."""
 
     context: str | None = option(
-        None, "What multiplies the rules, from the words around them: features, or none. If not given: features, "
-        "or none if --model is given.",
-        group=CONTEXT, metavar="NAMES",
+        None, "What multiplies the rules, from the words around them: names separated by commas, or none. If not "
+        "given: what goes with the default model, none if --model is given; and every context of which an option is "
+        "given.", group=CONTEXT, metavar="NAMES",
     )  # fmt: skip
     ensemble: bool = option(
         False, "Train a grammar of another kind as well, and write the product of both as one model: more accurate, "

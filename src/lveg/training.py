@@ -196,7 +196,7 @@ def _options(
     On top go contexts, and before them the family that learns them.
     """
     kind = default_kind(task) if model is None else find_trainable(task, model)
-    above = layers(task, given.get("context"), model)
+    above = layers(task, given.get("context"), model, given)
     rest = dict(given)
     if task == "parser":
         rest["context"] = ",".join(item.name for item in above[1:]) or NO_CONTEXT
@@ -223,7 +223,7 @@ def _with_contexts(data: TreeData, family: Any, own: Options, above: dict[Kind, 
     (layer, options), *contexts = above.items()
     if not isinstance(family, ForestFamily):
         raise UsageError(f"a parser of model {family.name} takes no context")
-    started = [kind.load_learning()(data.grammar, chosen) for kind, chosen in contexts]
+    started = [kind.load_learning()(data, chosen, run.seed) for kind, chosen in contexts]
     forests = own if isinstance(own, ForestOptions) else ForestOptions()
     learned: Judge = layer.load_learning()(data, family, started, options, forests, run)
     return learned

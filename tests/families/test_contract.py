@@ -32,6 +32,7 @@ from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.assemble import STAY
 from lveg.learning.checkpoint import Checkpoint
+from lveg.learning.data import TreeData
 from lveg.model import Model, Parser, Tagger, combine
 from lveg.model_io import load_model, save_model
 from lveg.options import describe
@@ -346,10 +347,13 @@ class TestContexts:
     @context_kinds
     @parser_kinds
     def test_gradient_equals_differences(self, kind: Kind, context: Kind) -> None:
-        started = context.load_learning()(trained(kind).grammar, context.load_options()())
+        parser = trained(kind)
+        assert isinstance(parser, Parser)
+        data = TreeData(parser.coarse, parser.binarisation, trees()[:50])
+        started = context.load_learning()(data, context.load_options()(), 0).context
         examples = ((started.rows(forest), np.ones(forest.n_edges)) for pair in forests() for forest in pair)
         grown = replace(started.grown(examples), least=0.0)
-        value = np.random.default_rng(1).normal(0.0, 0.3, grown.value.shape)
+        value = np.random.default_rng(1).normal(0.0, 0.1, grown.value.shape)
         check_gradient(Contextual(family_of(kind), (grown.with_value(value),)), forests())
 
     @context_kinds

@@ -50,7 +50,8 @@ _HELP = {
     """,
 }
 _MORE = """
-    These are the options of --model {name}; name another model to see its own.
+    These are the options of --model {name}; name another model or a context to
+    see its own.
     While a model is learned its state is kept in MODEL.checkpoint until the model
     is written; the same command with --resume goes on from there.
     """
@@ -84,9 +85,11 @@ def _kinds(task: str, arguments: Sequence[str]) -> list[Kind]:
     for name in ("model", "context"):
         given, found = _value(arguments, f"--{name}"), values.get(name)
         names.append(given if given is not None or found is None else str(found))
+    flags = [argument.partition("=")[0] for argument in arguments if argument.startswith("--")]
+    options = {flag[2:].replace("-", "_") for flag in flags} | set(values)
     try:
         kind = default_kind(task) if names[0] is None else find_trainable(task, names[0])
-        return [kind, *layers(task, names[1], names[0])]
+        return [kind, *layers(task, names[1], names[0], options)]
     except UsageError as error:
         if _value(arguments, "--model") is None and config is not None:
             raise UsageError(f"{config}: {error}") from None
@@ -159,7 +162,9 @@ def _command(task: str, kinds: Sequence[Kind]) -> Callable[..., None]:
     command.__annotations__ = {item.name: item.annotation for item in parameters}
     models = "\n\n".join(f"    {other.name}: {other.summary}" for other in trainable(task).values())
     more = inspect.cleandoc(_MORE.format(name=kinds[0].name))
-    command.__doc__ = f"{inspect.cleandoc(_HELP[task])}\n\nModels:\n\n{models}\n\n{more}"
+    contexts = "\n\n".join(f"    {other.name}: {other.summary}" for other in trainable_contexts(task).values())
+    lists = f"Models:\n\n{models}\n\n" + (f"Contexts:\n\n{contexts}\n\n" if contexts else "")
+    command.__doc__ = f"{inspect.cleandoc(_HELP[task])}\n\n{lists}{more}"
     return command
 
 
@@ -223,13 +228,14 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     train, dev, out = given.pop("train"), given.pop("dev") or [], given.pop("out")
     log, config, resume = given.pop("log"), given.pop("config"), given.pop("resume")
     threads, quiet, faults = given.pop("threads"), given.pop("quiet"), Faults(given.pop("skip_bad"))
-    check_outputs([out, log], [*train, *dev, config])
-    for path in dev:
-        if str(path) != "-" and not path.exists():
-            raise UsageError(f"{path}: cannot be opened: No such file or directory")
     options = {} if config is None else _config_options(task, kinds, str(config))
     options |= {name: str(value) if isinstance(value, StrEnum) else value for name, value in given.items()
                 if value is not None}  # fmt: skip
+    files = [Path(options[item.name]) for item in _described(task, kinds) if item.is_file and item.name in options]
+    check_outputs([out, log], [*train, *dev, config, *files])
+    for path in dev:
+        if str(path) != "-" and not path.exists():
+            raise UsageError(f"{path}: cannot be opened: No such file or directory")
     options["model"] = kinds[0].name
     if task == "parser":
         options["context"] = ",".join(kind.name for kind in kinds[2:]) or NO_CONTEXT

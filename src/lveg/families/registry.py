@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lveg.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from lveg.families.family import Stored
     from lveg.options import Options
@@ -123,29 +123,34 @@ def trainable_contexts(task: str) -> dict[str, Kind]:
     return {name: kind for name, kind in kinds(f"{task}-context").items() if kind.learning}
 
 
-def layers(task: str, names: str | None, model: str | None) -> list[Kind]:
+def layers(task: str, names: str | None, model: str | None, given: Collection[str] = ()) -> list[Kind]:
     """What is learned on top of a family: nothing, or the family with contexts and the contexts with these names.
 
-    names: separated by commas; if nothing is said, those that go with the default model. model: the name of the family,
-    if one was said.
+    names: separated by commas; if nothing is said, those that go with the default model, and those of which an option
+    is given. model: the name of the family, if one was said. given: names of options.
     """
-    found = _chosen_contexts(task, names, model)
+    found = _chosen_contexts(task, names, model, given)
     return [*layer_kinds(task), *found] if found else []
 
 
-def _chosen_contexts(task: str, names: str | None, model: str | None) -> list[Kind]:
+def _chosen_contexts(task: str, names: str | None, model: str | None, given: Collection[str]) -> list[Kind]:
     known = trainable_contexts(task)
-    if names is None:
-        return [] if model is not None else [kind for kind in known.values() if kind.is_default]
-    if names == NO_CONTEXT:
+    if not known or names == NO_CONTEXT:
         return []
-    if not known:
-        raise UsageError(f"--context is not an option of a {task}")
+    if names is None:
+        return [kind for kind in known.values() if (kind.is_default and model is None) or _is_meant(kind, given)]
     chosen = names.split(",")
     for name in chosen:
         if name not in known or chosen.count(name) > 1:
             raise UsageError(f"--context {names!r}: expected {NO_CONTEXT}, or some of {', '.join(known)}")
     return [known[name] for name in chosen]
+
+
+def _is_meant(kind: Kind, given: Collection[str]) -> bool:
+    """Whether one of the given options is an option of this kind."""
+    from lveg.options import describe
+
+    return any(item.name in given for item in describe(kind.load_options()))
 
 
 def partner_kinds(task: str, kind: Kind) -> list[Kind]:

@@ -16,8 +16,8 @@ def adagrad_step(
     """Update the parameters with these numbers, in place, and set their slopes to zero.
 
     slopes (parts, n): summed, times `share`, they are the gradient. square: the summed squared gradients, to which
-    `first` is added: what has met with less than that moves less. lag: the sum
-    of each change times the number of its step, from which the average follows. step counts from 1.
+    `first` is added: what has met with less than that moves less. lag: the sum of each change times the number of
+    steps before it, from which the average follows. step counts from 1.
     """
     for i in numbers:
         slope = 0.0
@@ -29,11 +29,11 @@ def adagrad_step(
             square[i] += slope * slope
             change = rate * slope / math.sqrt(square[i] + first)
             value[i] -= change
-            lag[i] += step * change
+            lag[i] += (step - 1) * change
 
 
 @kernel
 def fill_average(value: Any, lag: Any, steps: int, average: Any) -> None:
-    """The average over the parameters after each step; they began as 0."""
+    """The average over the parameters after each step."""
     for i in range(value.shape[0]):
-        average[i] = (value[i] * (steps + 1) + lag[i]) / max(steps, 1)
+        average[i] = value[i] + lag[i] / max(steps, 1)

@@ -38,8 +38,13 @@ def add_rows(packed: Any, rows: Any, weight: Any, n_tags: int, score: Any) -> No
 
 
 @lean_kernel
-def add_to_rows(packed: Any, rows: Any, slope: Any, n_tags: int, into: Any) -> None:
-    """Add the slopes of the entries of each word, (entries × states), to its rows of `into` (rows, tags × states)."""
+def add_to_rows(
+    packed: Any, rows: Any, slope: Any, n_tags: int, into: Any, is_touched: Any
+) -> None:  # fmt: skip
+    """Add the slopes of the entries of each word, (entries × states), to its rows of `into` (rows, tags × states).
+
+    is_touched: set for each of these rows.
+    """
     width = into.shape[1] // n_tags
     at, first_entry, first_row = 0, 0, 0
     while at < packed.shape[0]:
@@ -50,6 +55,7 @@ def add_to_rows(packed: Any, rows: Any, slope: Any, n_tags: int, into: Any) -> N
             runs, length = (1, n_tags * width) if here == n_tags else (here, width)
             for index in range(place, place + rows[first_row + 1 + i]):
                 row = rows[index]
+                is_touched[row] = True
                 for entry in range(first, first + runs):
                     column, of = packed[tags + entry] * width, (first_entry + entry) * width
                     for s in range(length):

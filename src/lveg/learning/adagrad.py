@@ -10,33 +10,31 @@ import numpy as np
 from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.adagrad import adagrad_step, fill_average
 
+FIRST = 1e-3
+"""What the squared gradients begin with; parameters that have met with less move less."""
+
 
 @dataclass
 class AdaGrad:
-    """AdaGrad from 0, and the average of the parameters over all steps. A step costs what it changes.
-
-    first: what the squared gradients begin with; parameters that have met with less move less.
-    """
+    """AdaGrad, and the average of the parameters over all steps. A step costs what it changes."""
 
     value: Floats
+    rate: float
     square: Floats
     lag: Floats
     steps: int = 0
-    first: float = 1e-3
 
     @classmethod
-    def zeros(cls, size: int) -> AdaGrad:
+    def at(cls, value: Floats, rate: float) -> AdaGrad:
         """Before the first step."""
-        return cls(np.zeros(size), np.zeros(size), np.zeros(size))
+        return cls(value.copy(), rate, np.zeros_like(value), np.zeros_like(value))
 
-    def step(self, slopes: Floats, touched: Sequence[Ints], share: float, rate: float) -> None:
-        """One step along the gradient: share × the sum of the rows of `slopes`, which are zero again afterwards.
-
-        touched: of each row the numbers of the parameters that may have a slope.
-        """
+    def step(self, slopes: Floats, touched: Sequence[Ints], share: float, slow: float = 1.0) -> None:
+        """One step along the gradient, of the parameters that have a slope (see `Optimiser`)."""
         self.steps += 1
+        rate = self.rate * slow
         for numbers in touched:
-            adagrad_step(self.value, slopes, numbers, self.square, self.lag, self.steps, rate, share, self.first)
+            adagrad_step(self.value, slopes, numbers, self.square, self.lag, self.steps, rate, share, FIRST)
 
     @property
     def average(self) -> Floats:

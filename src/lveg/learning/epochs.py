@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -13,6 +13,7 @@ from lveg.errors import GrammarError, UsageError
 from lveg.grammar.grammar import Floats, Ints
 from lveg.learning.adam import Adam
 from lveg.learning.examples import Examples
+from lveg.learning.optimiser import Optimiser
 from lveg.learning.options import EpochOptions, GradientOptions
 from lveg.learning.run import Run
 
@@ -129,68 +130,87 @@ def gradient_copies(options: GradientOptions) -> int:
     return 8 + max(1, round(options.batch / PART))
 
 
+Gradient = Callable[[Ints, Sequence[Floats], int], tuple[float, Sequence[Ints]]]
+"""The objective of the examples with some numbers, whose derivative is added to vectors of slopes, one for each
+optimiser; and of each vector the numbers of the slopes that may no longer be 0, if its optimiser asks for them. The
+last argument decides what is left out at random."""
+
+
 @dataclass
 class Descent:
-    """Learning by gradients: batches, workers, Adam, an average of the parameters over about an epoch.
+    """Learning by gradients: batches, workers, optimisers for parts of the parameters.
 
-    penalty: adds something that depends on parameters alone to the objective of some examples, given what share of all
-    they are, and its derivative to a slope; its value.
+    gradient_at: the gradient, given the parameters of each optimiser. size: the number of examples. part: about how
+    many of them one worker sums up. decay: what rates are multiplied by after each epoch.
     """
 
-    family: Any
-    examples: Examples
-    options: GradientOptions
-    adam: Adam
-    penalty: Callable[[Any, float, Floats], float] | None = None
-
-    @property
-    def size(self) -> int:
-        """The number of examples."""
-        return len(self.examples)
+    gradient_at: Callable[[Sequence[Floats]], Gradient]
+    optimisers: Sequence[Optimiser]
+    size: int
+    batch: int
+    decay: float = 1.0
+    part: int = PART
+    what: str = "epoch"
 
     @property
     def value(self) -> Floats:
         """The averaged parameters."""
-        return self.adam.average
+        return np.concatenate([optimiser.average for optimiser in self.optimisers])
 
     def advance(self, epoch: int, run: Run) -> float:
         """One pass over the examples, in an order drawn from the seed and the epoch's number."""
-        options, size = self.options, self.size
-        n_batches = max(1, round(size / options.batch))
-        slopes = np.zeros((max(1, round(size / n_batches / PART)), len(self.adam.value)))
-        order = np.random.default_rng([run.seed, epoch]).permutation(size).astype(np.int32)
-        rate = options.learning_rate * options.decay ** (epoch - 1)
+        n_batches = batches(self.size, self.batch)
+        n_parts = max(1, round(self.size / n_batches / self.part))
+        slopes = [np.zeros((n_parts, optimiser.value.size)) for optimiser in self.optimisers]
+        random = np.random.default_rng([run.seed, epoch])
+        order = random.permutation(self.size).astype(np.int32)
+        noises = random.integers(1, 2**62, n_batches).tolist()
         total, done = 0.0, 0
-        for batch in np.array_split(order, n_batches):
-            total += self._gradient(batch, slopes, run)
-            self.adam.step(slopes, 1.0 / len(batch), rate, options.l2 / size, n_batches)
+        for batch, noise in zip(np.array_split(order, n_batches), noises, strict=True):
+            total += self._step(batch, noise, slopes, self.decay ** (epoch - 1), run)
             done += len(batch)
-            run.report("progress", {"what": f"epoch {epoch}", "done": done, "total": size})
+            run.report("progress", {"what": f"{self.what} {epoch}", "done": done, "total": self.size})
         return total
 
-    def _gradient(self, batch: Ints, slopes: Floats, run: Run) -> float:
-        """The objective of a batch; fills the rows of `slopes`, one for each part of the batch."""
-        family = self.family.with_value(self.adam.value)
+    def _step(self, batch: Ints, noise: int, slopes: Sequence[Floats], slow: float, run: Run) -> float:
+        """The objective of a batch, and one step of every optimiser."""
+        n_parts = len(slopes[0])
+        gradient = self.gradient_at([optimiser.value for optimiser in self.optimisers])
 
-        def work(part: int) -> float:
-            slopes[part] = 0.0
-            numbers = batch[part :: len(slopes)]
+        def work(part: int) -> tuple[float, Sequence[Ints]]:
+            numbers = batch[part::n_parts]
             if not len(numbers):
-                return 0.0
-            value = family.add(self.examples.gather(numbers), slopes[part])
-            if self.penalty is not None:
-                value += self.penalty(family, len(numbers) / self.size, slopes[part])
-            return float(value)
+                return 0.0, [_NONE] * len(slopes)
+            return gradient(numbers, [slope[part] for slope in slopes], noise)
 
-        return sum(run.map(work, range(len(slopes))))
+        found = list(run.map(work, range(n_parts)))
+        for index, (optimiser, slope) in enumerate(zip(self.optimisers, slopes, strict=True)):
+            optimiser.step(slope, [touched[index] for _, touched in found], 1.0 / len(batch), slow)
+        return sum(value for value, _ in found)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Floats]]:
-        """The optimiser's state."""
-        return {"steps": self.adam.steps}, self.adam.arrays()
+        """The optimisers' states."""
+        arrays = {
+            f"{index}.{name}": array
+            for index, optimiser in enumerate(self.optimisers)
+            for name, array in optimiser.arrays().items()
+        }
+        return {"steps": [optimiser.steps for optimiser in self.optimisers]}, arrays
 
     def restore(self, facts: dict[str, Any], arrays: dict[str, Floats]) -> None:
         """Go back to a state."""
-        self.adam = Adam(**arrays, steps=facts["steps"])
+        for index, (optimiser, steps) in enumerate(zip(self.optimisers, facts["steps"], strict=True)):
+            optimiser.steps = steps
+            for name in optimiser.arrays():
+                setattr(optimiser, name, arrays[f"{index}.{name}"])
+
+
+_NONE = np.empty(0, np.int32)
+
+
+def batches(size: int, batch: int) -> int:
+    """How many batches there are in an epoch."""
+    return max(1, round(size / batch))
 
 
 def descend(
@@ -202,12 +222,30 @@ def descend(
     origin: Floats | None = None,
     penalty: Callable[[Any, float, Floats], float] | None = None,
 ) -> Gradual:
-    """The family learned by gradients from its parameters, or from `start`, with L2 towards `origin` or the start."""
-    first = family.value if start is None else start
-    adam = Adam.at(first, first if origin is None else origin)
-    learned: Gradual = run_epochs(
-        family.with_value, Descent(family, examples, options, adam, penalty), options, run
+    """The family learned by gradients from its parameters, or from `start`, with L2 towards `origin` or the start.
+
+    penalty: adds something that depends on parameters alone to the objective of some examples, given what share of all
+    they are, and its derivative to a slope; its value.
+    """
+
+    def gradient_at(values: Sequence[Floats]) -> Gradient:
+        present = family.with_value(values[0])
+
+        def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
+            value = present.add(examples.gather(numbers), slopes[0])
+            if penalty is not None:
+                value += penalty(present, len(numbers) / len(examples), slopes[0])
+            return float(value), [_NONE]
+
+        return gradient
+
+    first, size = family.value if start is None else start, len(examples)
+    adam = Adam.at(
+        first, first if origin is None else origin, options.learning_rate, options.l2 / size,
+        batches(size, options.batch),
     )  # fmt: skip
+    progress = Descent(gradient_at, [adam], size, options.batch, options.decay)
+    learned: Gradual = run_epochs(family.with_value, progress, options, run)
     return learned
 
 

@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from lveg.contexts.context import ForestContext, Kept
+from lveg.contexts.context import ForestContext, Kept, forest_rows
 from lveg.contexts.features.names import Anchor, template_text
 from lveg.contexts.features.templates import ATOMS, SPAN, SPLIT, WORD, all_templates
 from lveg.contexts.forms.properties import shape
@@ -113,18 +113,7 @@ class Features(ForestContext):
     def rows(self, forest: Forest) -> Ints:
         """The words of a forest, its nodes and its edges (see kernels.features)."""
         words = [_EDGE] * PADDING + [self._word_atoms(word) for word in forest.words] + [_EDGE] * PADDING
-        split = np.where(
-            forest.edge_right >= 0,
-            forest.node_end[np.maximum(forest.edge_left, 0)] if forest.n_edges else 0,
-            forest.node_end[forest.edge_head],
-        )
-        parts = [
-            np.array(words, np.int32).ravel(), forest.node_symbol, forest.node_start, forest.node_end, forest.edge_ptr,
-            forest.edge_rule, split,
-        ]  # fmt: skip
-        size = 4 + sum(part.size for part in parts)
-        head = np.array([size, forest.n_words, forest.n_nodes, forest.n_edges])
-        return np.concatenate([head, *parts]).astype(np.int32)
+        return forest_rows(words, forest)
 
     def score(self, rows: Ints, noise: int = 0, kept: Kept | None = None) -> Floats:
         """The sum of the weights of each edge's features; without noise, times the share that noise would leave."""

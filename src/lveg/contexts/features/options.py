@@ -12,6 +12,7 @@ from lveg.options import Options, option
 class FeatureOptions(Options):
     """How surface features are learned; docs/decisions/0011 has the reasons for the defaults."""
 
+    feature_rate: float = option(0.1, "AdaGrad's step for the weights of features.", group=CONTEXT, least=1e-9)
     feature_dropout: float = option(
         0.3, "Share of the properties of a phrase that is left out at random while weights are learned.",
         group=CONTEXT, least=0.0, most=0.95,

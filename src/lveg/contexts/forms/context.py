@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class Forms(ChainContext):
 
     def with_value(self, value: Floats) -> Forms:
         """The same properties with other weights."""
-        return Forms(self.tags, self.width, self.properties, value)
+        return replace(self, value=value)
 
     def table(self, vector: Floats) -> Floats:
         """A vector of something for every weight as (properties, tags × states)."""
@@ -51,15 +51,24 @@ class Forms(ChainContext):
         counts, rows = self.properties.rows(words)
         return np.array([1 + len(counts) + len(rows), *counts, *rows], np.int32)
 
-    def score(self, lattices: Ints, rows: Ints) -> Floats:
-        """The sum of the weights of each word's properties, for each state of each tag it may have."""
+    def score(self, lattices: Ints, rows: Ints, noise: int = 0) -> Floats:
+        """The sum of the weights of each word's properties, for each state of each tag; nothing is left out."""
         score = np.zeros((extents(lattices)[2], self.width))
         add_rows(lattices, rows, self.table(self.value), self.tags, score.ravel())
         return score
 
-    def add(self, lattices: Ints, rows: Ints, factor_slope: Floats, slope: Floats) -> None:
+    def add(self, lattices: Ints, rows: Ints, factor_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
         """Add the slope of each state of each tag of a word to the weights of the word's properties."""
-        add_to_rows(lattices, rows, factor_slope.ravel(), self.tags, self.table(slope))
+        table = self.table(slope)
+        is_touched = np.zeros(len(table), np.bool_)
+        add_to_rows(lattices, rows, factor_slope.ravel(), self.tags, table, is_touched)
+        touched = np.flatnonzero(is_touched)[:, None] * table.shape[1] + np.arange(table.shape[1])
+        found: Ints = touched.ravel().astype(np.int32)
+        return found
+
+    def widened(self, width: int) -> Forms:
+        """The same weights for each of several states."""
+        return replace(self, width=width, value=np.repeat(self.value, width))
 
     def rounded(self) -> Forms:
         """The same with quantised weights, and without properties that hardly weigh."""

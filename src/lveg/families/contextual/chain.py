@@ -47,7 +47,11 @@ class ContextualChain(Chains):
 
     def with_value(self, value: Floats) -> Self:
         """The same with other parameters, which are not copied."""
-        own, *rest = self._parts(value)
+        return self.with_parts(self._parts(value))
+
+    def with_parts(self, values: Sequence[Floats]) -> Self:
+        """The same with other parameters of the family and of each context."""
+        own, *rest = values
         contexts = (context.with_value(part) for context, part in zip(self.contexts, rest, strict=True))
         return replace(self, family=self.family.with_value(own), contexts=tuple(contexts))
 
@@ -112,8 +116,8 @@ class ContextualChain(Chains):
         rows = [np.concatenate([context.rows(words) for words in sentences]) for context in self.contexts]
         return Lattices(self.family, packed, Factors(self._score(packed, rows)))
 
-    def _score(self, packed: Ints, rows: Sequence[Ints]) -> Floats:
-        scores = [context.score(packed, row) for context, row in zip(self.contexts, rows, strict=True)]
+    def _score(self, packed: Ints, rows: Sequence[Ints], noise: int = 0) -> Floats:
+        scores = [context.score(packed, row, noise) for context, row in zip(self.contexts, rows, strict=True)]
         return scores[0] if len(scores) == 1 else np.sum(scores, axis=0)
 
     def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
@@ -124,12 +128,24 @@ class ContextualChain(Chains):
 
     def add(self, examples: Ints, slope: Floats) -> float:
         """Minus the log conditional likelihood of the tags of examples; adds its derivative to `slope`."""
+        return self.add_to(examples, self._parts(slope))[0]
+
+    def add_to(self, examples: Ints, slopes: Sequence[Floats], noise: int = 0) -> tuple[float, list[Ints]]:
+        """The same with a vector of slopes for the family and for each context; and which slopes may have changed.
+
+        noise: decides what contexts leave out at random, 0 for nothing.
+        """
         packed, *rows = separate(examples, 1 + len(self.contexts))
-        factors = Factors(self._score(packed, rows))
-        factors = Factors(factors.log, np.zeros_like(factors.log))
-        own, *rest = self._parts(slope)
-        value = self.family.add(packed, own, factors)
-        assert factors.slope is not None
-        for context, row, part in zip(self.contexts, rows, rest, strict=True):
-            context.add(packed, row, factors.slope, part)
-        return value
+        log = self._score(packed, rows, noise)
+        own, *rest = slopes
+        factor_slope = np.zeros_like(log)
+        value = self.family.add(packed, own, Factors(log, factor_slope))
+        touched = [
+            context.add(packed, row, factor_slope, part, noise)
+            for context, row, part in zip(self.contexts, rows, rest, strict=True)
+        ]
+        return value, [np.empty(0, np.int32), *touched]
+
+    def rounded(self) -> Self:
+        """The same with contexts as a model file keeps them."""
+        return replace(self, contexts=tuple(context.rounded() for context in self.contexts))

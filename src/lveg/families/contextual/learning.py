@@ -4,51 +4,105 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import cast
 
 import numpy as np
 
-from lveg.contexts.context import ForestContext
+from lveg.contexts.context import Alone, Start
 from lveg.families.contextual.family import Contextual
 from lveg.families.contextual.options import ContextOptions
 from lveg.families.contextual.packed import separate
 from lveg.families.forest import Ask, ForestFamily
+from lveg.families.registry import treebank_kind
 from lveg.forest.builders import union
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.factors import N_EDGES, sum_of
-from lveg.learning.adagrad import AdaGrad
 from lveg.learning.adam import Adam
 from lveg.learning.data import TreeData
-from lveg.learning.epochs import run_epochs
+from lveg.learning.epochs import Descent, Gradient, batches, run_epochs
 from lveg.learning.examples import Examples
+from lveg.learning.optimiser import Fixed, Optimiser
 from lveg.learning.options import EpochOptions, ForestOptions
 from lveg.learning.run import Run
 
 
 def learn(
-    data: TreeData, base: ForestFamily, contexts: Sequence[ForestContext], options: ContextOptions,
-    forests: ForestOptions, run: Run,
+    data: TreeData, base: ForestFamily, starts: Sequence[Start], options: ContextOptions, forests: ForestOptions,
+    run: Run,
 ) -> Contextual:  # fmt: skip
     """The family with contexts, of the epoch with the best score or of the last one if there is no score."""
+    begun = [
+        start if start.alone is None else learned_alone(data, start, start.alone, options, forests, run.stage(number))
+        for number, start in enumerate(starts)
+    ]
+    epochs = EpochOptions(epochs=options.context_epochs, patience=options.context_patience)
+    learned = learn_together(data, base, begun, options, epochs, forests, run)
+    family = base if base.is_probability else learned.family  # logs and back would change the last bit
+    return Contextual(family, tuple(context.rounded() for context in learned.contexts), options.narrow)
+
+
+def learned_alone(
+    data: TreeData, start: Start, alone: Alone, options: ContextOptions, forests: ForestOptions, run: Run
+) -> Start:  # fmt: skip
+    """The context learned on top of the treebank grammar for some epochs."""
+    kind = treebank_kind("parser")
+    base = cast(ForestFamily, kind.load_family().restore(data.grammar, data.weight, {}, {}))
+    run.report("alone", {"context": start.context.name})
+    chosen, epochs = replace(options, context_batch=alone.batch), EpochOptions(epochs=alone.epochs, patience=0)
+    begun = replace(start, optimiser=alone.optimiser)
+    learned = learn_together(data, base, [begun], chosen, epochs, forests, replace(run, score=None))
+    return replace(start, context=learned.contexts[0].scaled(alone.share))
+
+
+def learn_together(
+    data: TreeData, base: ForestFamily, starts: Sequence[Start], options: ContextOptions, epochs: EpochOptions,
+    forests: ForestOptions, run: Run,
+) -> Contextual:  # fmt: skip
+    """The family and contexts, learned from the part of the forests that the family finds likely."""
 
     def narrow(forest: Forest, gold: Forest) -> Forest:
         return likely_part(data, base, forest, gold, options.narrow)
 
-    started = Contextual(base, tuple(contexts))
+    started = Contextual(base, tuple(start.context for start in starts))
     with closing(data.examples(started.pack, forests, run, narrow)) as examples:
         grown = [
-            context.grown(shares(base, examples, number, len(contexts))) for number, context in enumerate(contexts)
+            start.context.grown(shares(base, examples, number, len(starts))) for number, start in enumerate(starts)
         ]
         started = Contextual(base, tuple(grown), options.narrow)
-        weights = {context.name: context.value.size for context in grown}
-        run.report("context", weights)
-        epochs = EpochOptions(epochs=options.context_epochs, patience=options.context_patience)
-        progress = Joint.at(started, examples, options)
-        learned = run_epochs(started.with_value, progress, epochs, run)
-    family = base if base.is_probability else learned.family  # logs and back would change the last bit
-    return Contextual(family, tuple(context.rounded() for context in learned.contexts), options.narrow)
+        run.report("context", {context.name: context.value.size for context in grown})
+        size, n_batches = len(examples), batches(len(examples), options.context_batch)
+        own: Optimiser = Fixed(base.value)
+        if not base.is_probability and options.base_rate:
+            own = Adam.at(base.value, base.value, options.base_rate, BASE_L2 / size, n_batches)
+        rest = [start.optimiser(context.value, n_batches) for start, context in zip(starts, grown, strict=True)]
+        progress = Descent(
+            partial(gradient_at, started, examples), [own, *rest], size, options.context_batch, part=PART,
+            what="context epoch",
+        )  # fmt: skip
+        return run_epochs(started.with_value, progress, epochs, run)
+
+
+def gradient_at(model: Contextual, examples: Examples, values: Sequence[Floats]) -> Gradient:
+    """The gradient in the parameters of the family and of each context."""
+    family = model.family.with_value(values[0])
+    contexts = [context.with_value(value) for context, value in zip(model.contexts, values[1:], strict=True)]
+
+    def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
+        plain, *rows = separate(examples.gather(numbers), 1 + len(contexts))
+        scores = [context.score(row, noise) for context, row in zip(contexts, rows, strict=True)]
+        log_factor = np.sum(scores, axis=0)
+        edge_slope, signs = np.empty_like(log_factor), [1.0, -1.0] * len(numbers)
+        log_z = family.run(plain, log_factor, Ask(signs, slopes[0], edge_slope))
+        touched = [
+            context.add(row, edge_slope, slope, noise)
+            for context, row, slope in zip(contexts, rows, slopes[1:], strict=True)
+        ]
+        return float(np.dot(log_z, signs)), [np.empty(0, np.int32), *touched]
+
+    return gradient
 
 
 def likely_part(data: TreeData, base: ForestFamily, forest: Forest, gold: Forest, least: float) -> Forest:
@@ -68,101 +122,6 @@ def shares(base: ForestFamily, examples: Examples, number: int, count: int) -> I
         share = np.zeros(sum_of(plain, N_EDGES))
         base.run(plain, np.zeros_like(share), Ask([1.0, 1.0], unused, share))
         yield rows[number], share
-
-
-@dataclass
-class Joint:
-    """Learning by gradients of a family, by Adam, and of contexts, by AdaGrad.
-
-    A family of probabilities is left as it is.
-    """
-
-    family: Contextual
-    examples: Examples
-    options: ContextOptions
-    own: Adam
-    rest: list[AdaGrad]
-
-    @classmethod
-    def at(cls, family: Contextual, examples: Examples, options: ContextOptions) -> Joint:
-        """Before the first epoch."""
-        value = family.family.value
-        rest = [AdaGrad.zeros(context.value.size) for context in family.contexts]
-        return cls(family, examples, options, Adam.at(value, value), rest)
-
-    @property
-    def size(self) -> int:
-        """The number of examples."""
-        return len(self.examples)
-
-    @property
-    def value(self) -> Floats:
-        """The averages of all parameters."""
-        return np.concatenate([self.own.average, *(part.average for part in self.rest)])
-
-    def advance(self, epoch: int, run: Run) -> float:
-        """One epoch of batches; the objective, as it was met with on the way."""
-        random = np.random.default_rng((run.seed, epoch))
-        order = random.permutation(self.size).astype(np.int32)
-        n_batches = max(1, round(self.size / self.options.context_batch))
-        noises = random.integers(1, 2**62, n_batches).tolist()
-        n_parts = max(1, round(self.options.context_batch / PART))
-        sizes = (self.own.value.size, *(part.value.size for part in self.rest))
-        slopes = [np.zeros((n_parts, size)) for size in sizes]
-        total, done = 0.0, 0
-        for batch, noise in zip(np.array_split(order, n_batches), noises, strict=True):
-            total += self._step(batch, noise, slopes, n_batches, run)
-            done += len(batch)
-            run.report("progress", {"what": f"context epoch {epoch}", "done": done, "total": self.size})
-        return total
-
-    def _step(self, batch: Ints, noise: int, slopes: list[Floats], n_batches: int, run: Run) -> float:
-        """The objective of a batch, and one step of every optimiser."""
-        options, n_parts = self.options, len(slopes[0])
-        family = self.family.family.with_value(self.own.value)
-        contexts = [
-            context.with_value(part.value) for context, part in zip(self.family.contexts, self.rest, strict=True)
-        ]
-
-        def work(part: int) -> tuple[float, list[Ints]]:
-            numbers = batch[part::n_parts]
-            if not len(numbers):
-                return 0.0, [np.empty(0, np.int32)] * len(contexts)
-            plain, *rows = separate(self.examples.gather(numbers), 1 + len(contexts))
-            scores = [context.score(row, noise) for context, row in zip(contexts, rows, strict=True)]
-            log_factor = np.sum(scores, axis=0)
-            edge_slope, signs = np.empty_like(log_factor), [1.0, -1.0] * len(numbers)
-            log_z = family.run(plain, log_factor, Ask(signs, slopes[0][part], edge_slope))
-            touched = [
-                context.add(row, edge_slope, slope[part], noise)
-                for context, row, slope in zip(contexts, rows, slopes[1:], strict=True)
-            ]
-            return float(np.dot(log_z, signs)), touched
-
-        found = list(run.map(work, range(n_parts)))
-        if not self.family.family.is_probability and options.base_rate:
-            self.own.step(slopes[0], 1.0 / len(batch), options.base_rate, BASE_L2 / self.size, n_batches)
-        slopes[0][:] = 0.0
-        for index, optimiser in enumerate(self.rest):
-            touched = [numbers[index] for _, numbers in found]
-            optimiser.step(slopes[1 + index], touched, 1.0 / len(batch), options.context_rate)
-        return sum(value for value, _ in found)
-
-    def state(self) -> tuple[dict[str, Any], dict[str, Floats]]:
-        """The optimisers' states."""
-        arrays = {f"own.{name}": array for name, array in self.own.arrays().items()}
-        for index, part in enumerate(self.rest):
-            arrays |= {f"{index}.{name}": array for name, array in part.arrays().items()}
-        return {"steps": self.own.steps, "context_steps": [part.steps for part in self.rest]}, arrays
-
-    def restore(self, facts: dict[str, Any], arrays: dict[str, Floats]) -> None:
-        """Go back to a state."""
-        own = {name.removeprefix("own."): array for name, array in arrays.items() if name.startswith("own.")}
-        self.own = Adam(**own, steps=facts["steps"])
-        self.rest = [
-            AdaGrad(arrays[f"{index}.value"], arrays[f"{index}.square"], arrays[f"{index}.lag"], steps)
-            for index, steps in enumerate(facts["context_steps"])
-        ]
 
 
 PART = 16

@@ -19,7 +19,6 @@ class ContextOptions(Options):
         2, "Stop after this many epochs without a better score on --dev; 0: never.", group=CONTEXT, least=0
     )
     context_batch: int = option(32, "Sentences per update; fewer if there are few.", group=CONTEXT, least=1)
-    context_rate: float = option(0.1, "AdaGrad's step for the weights of contexts.", group=CONTEXT, least=1e-9)
     base_rate: float = option(
         0.002, "Adam's step for the parameters that were learned before; those of generative models stay as they are.",
         group=CONTEXT, least=0.0,

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from lveg.contexts.forms.context import Forms
 from lveg.families.chain import open_table
 from lveg.families.contextual.chain import ContextualChain
 from lveg.families.tag_lvg.family import TagLvg, size_of
 
 
 class TagForms(ContextualChain):
-    """A chain of tags with discrete subtypes and no emissions, times the forms of words."""
+    """A chain of tags without emissions, times contexts: the forms of words, a network over their vectors, or both."""
 
     name = "forms"
-
-    def rounded(self) -> TagForms:
-        """The same with quantised weights of forms, and without those that hardly weigh."""
-        contexts = (context.rounded() if isinstance(context, Forms) else context for context in self.contexts)
-        return replace(self, contexts=tuple(contexts))
 
 
 def start_chain(tags: int, subtypes: int, noise: float, seed: int = 0) -> TagLvg:

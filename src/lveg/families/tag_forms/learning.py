@@ -1,19 +1,29 @@
-"""Learning a tagger that sees the forms of words, by the conditional likelihood of tags."""
+"""Learning a tagger that sees words and their neighbours, by the conditional likelihood of tags."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
-from lveg.contexts.forms.context import Forms, start_forms
+from lveg.contexts.context import ChainContext
+from lveg.contexts.forms.context import start_forms
+from lveg.contexts.layers import network_adam
+from lveg.contexts.tag_network.context import TagNetwork, start_network
 from lveg.families.family import Facts
 from lveg.families.tag_forms.family import TagForms, start_chain
 from lveg.families.tag_forms.options import TagFormsOptions
 from lveg.families.tag_gm.family import start_open_gm
 from lveg.families.tag_lvg.family import TagLvg, size_of
+from lveg.grammar.grammar import Floats, Ints
+from lveg.learning.adam import Adam
 from lveg.learning.data import TagData
-from lveg.learning.epochs import descend, gradient_copies
+from lveg.learning.epochs import Descent, Gradient, batches, gradient_copies, run_epochs
 from lveg.learning.memory import check_memory
+from lveg.learning.optimiser import Optimiser
 from lveg.learning.run import Run
+from lveg.learning.sparse_adam import SparseAdam
 
 
 def learn(data: TagData, options: TagFormsOptions, run: Run) -> tuple[TagForms, Facts]:
@@ -25,30 +35,58 @@ def learn(data: TagData, options: TagFormsOptions, run: Run) -> tuple[TagForms, 
 
 
 def learn_discrete(data: TagData, options: TagFormsOptions, subtypes: int, run: Run) -> TagForms:
-    """Discrete subtypes times forms."""
+    """Discrete subtypes times contexts; a network is learned before forms join it."""
     tags = len(data.grammar.tags)
-    forms = start_forms(([word for word, _ in sentence] for sentence in data.tagged), tags, subtypes)
-    n_weights = size_of(tags, 0, subtypes) + forms.value.size
+    words = [[word for word, _ in sentence] for sentence in data.tagged]
+    chain, contexts = start_chain(tags, subtypes, options.noise, run.seed), list[ChainContext]()
+    if options.uses_forms:
+        contexts.append(start_forms(words, tags, subtypes))
+    if options.uses_network:
+        contexts.append(start_network(words, tags, subtypes, options, run.seed))
+    n_weights = size_of(tags, 0, subtypes) + sum(context.value.size for context in contexts)
     check_memory(f"--subtypes {subtypes}", n_weights, gradient_copies(options))
-    first = TagForms(start_chain(tags, subtypes, options.noise, run.seed), (forms,))
-    return descend(first, first.examples(data.grammar, data.tagged), options, run).rounded()
+    if len(contexts) > 1 and options.network_epochs:
+        alone = replace(options, epochs=options.network_epochs, batch=options.network_batch, patience=0)
+        first = descend(TagForms(chain, (contexts.pop(),)), data, alone, replace(run.stage(0), score=None))
+        contexts.append(first.contexts[0].scaled(options.network_share))
+    return descend(TagForms(chain, tuple(contexts)), data, options, run).rounded()
 
 
 def learn_gaussian(data: TagData, options: TagFormsOptions, pruner: TagForms, run: Run) -> TagForms:
-    """Gaussian mixtures times forms, over the tags that the discrete chain leaves; starts where that one ended."""
-    plain, (forms,) = pruner.family, pruner.contexts
+    """Gaussian mixtures times contexts, over the tags that the discrete chain leaves; starts where that one ended."""
+    plain, width = pruner.family, options.components
     assert isinstance(plain, TagLvg)
-    assert isinstance(forms, Forms)
-    first, width = (
-        start_open_gm(plain.tags, options.components, options.dim, options.spread, run.seed),
-        options.components,
-    )
+    first = start_open_gm(plain.tags, options.components, options.dim, options.spread, run.seed)
     weights = plain.parts(plain.value)
     links = np.concatenate(
         [weights.transition.ravel(), weights.end.ravel(), weights.start.ravel(), np.zeros(plain.tags)]
     )
     first.parts(first.value).weight[:] = np.repeat(links, width)
-    wide = Forms(forms.tags, width, forms.properties, np.repeat(forms.value, width))
-    check_memory(f"--components {width}", first.value.size + wide.value.size, gradient_copies(options))
-    start = TagForms(first, (wide,), pruner, options.tag_min)
-    return descend(start, start.examples(data.grammar, data.tagged), options, run).rounded()
+    contexts = tuple(context.widened(width) for context in pruner.contexts)
+    n_weights = first.value.size + sum(context.value.size for context in contexts)
+    check_memory(f"--components {width}", n_weights, gradient_copies(options))
+    return descend(TagForms(first, contexts, pruner, options.tag_min), data, options, run).rounded()
+
+
+def descend(first: TagForms, data: TagData, options: TagFormsOptions, run: Run) -> TagForms:
+    """The tagger learned by gradients: the chain and networks by Adam, forms by AdaGrad, in the rows of each batch."""
+    examples = first.examples(data.grammar, data.tagged)
+    size, n_batches, own = len(examples), batches(len(examples), options.batch), first.family.value
+    optimisers: list[Optimiser] = [Adam.at(own, own, options.learning_rate, options.l2 / size, n_batches)]
+    for context in first.contexts:
+        if isinstance(context, TagNetwork):
+            slow = options.network_share if len(first.contexts) > 1 else 1.0
+            optimisers.append(network_adam(options, context.value, n_batches, slow))
+        else:
+            optimisers.append(SparseAdam.at(context.value, options.learning_rate, options.l2 / size, n_batches))
+
+    def gradient_at(values: Sequence[Floats]) -> Gradient:
+        present = first.with_parts(values)
+
+        def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
+            return present.add_to(examples.gather(numbers), slopes, noise)
+
+        return gradient
+
+    progress = Descent(gradient_at, optimisers, size, options.batch, options.decay)
+    return run_epochs(first.with_value, progress, options, run)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lveg.contexts.network.options import NetworkOptions
 from lveg.families.tag_lvg.options import SUBTYPES
-from lveg.learning.options import GradientOptions
+from lveg.learning.options import CONTEXT, GradientOptions
 from lveg.options import option, with_default
 
 GAUSSIAN = "With --chain gaussian"
+FORMS, NETWORK = "forms", "network"
 
 
 @dataclass(frozen=True)
-class TagFormsOptions(GradientOptions):
-    """How a tagger that sees the forms of words is learned."""
+class TagFormsOptions(GradientOptions, NetworkOptions):
+    """How a tagger that sees words and their neighbours is learned."""
 
+    context: str | None = option(
+        None, "What multiplies the chain of tags: forms, network, or forms,network. If not given: forms, and the "
+        "network if there are --vectors.", group=CONTEXT, choices=(FORMS, NETWORK, f"{FORMS},{NETWORK}"),
+    )  # fmt: skip
     subtypes: int = option(2, "Subtypes per tag.", group=SUBTYPES, least=1, most=256)
     chain: str = option(
         "discrete", "Discrete subtypes; or vectors as subtypes and Gaussian mixtures, over tags that a discrete chain "
@@ -32,3 +38,13 @@ class TagFormsOptions(GradientOptions):
     patience: int = with_default(GradientOptions, "patience", 3)
     decay: float = with_default(GradientOptions, "decay", 0.9)
     l2: float = with_default(GradientOptions, "l2", 0.2)
+
+    @property
+    def uses_forms(self) -> bool:
+        """Whether the forms of words count."""
+        return self.context != NETWORK
+
+    @property
+    def uses_network(self) -> bool:
+        """Whether there is a network."""
+        return NETWORK in self.context.split(",") if self.context else self.vectors is not None

@@ -1,0 +1,87 @@
+"""A network that scores the tags of a word by the vectors of the words around it  [math: network]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from lveg.contexts.context import ChainContext
+from lveg.contexts.inputs import COLUMNS
+from lveg.contexts.layers import Neural, Sizes, restore_layers, start_layers
+from lveg.contexts.network.options import NetworkOptions
+from lveg.errors import GrammarError
+from lveg.families.family import Arrays, Facts
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.chain import extents
+from lveg.kernels.network import N_NEAR, PADDING, visit_words
+
+
+@dataclass(frozen=True, eq=False)
+class TagNetwork(Neural, ChainContext):
+    """One hidden layer; outputs for each state of each tag."""
+
+    tags: int = field(kw_only=True)
+    width: int = field(kw_only=True)
+
+    name = "network"
+
+    def rows(self, words: Sequence[str]) -> Ints:
+        """The words of a sentence (see kernels.network)."""
+        numbers = np.array(self.layers.inputs.padded(words, PADDING), np.int32).ravel()
+        return np.concatenate([np.array([2 + numbers.size, len(words)], np.int32), numbers])
+
+    def score(self, lattices: Ints, rows: Ints, noise: int = 0) -> Floats:
+        """The output of each state of each entry."""
+        score = np.empty((extents(lattices)[2], self.width))
+        self._visit(lattices, rows, score, None, None, noise)
+        return score
+
+    def add(self, lattices: Ints, rows: Ints, factor_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
+        """Go back through the network."""
+        self._visit(lattices, rows, None, factor_slope, slope, noise)
+        return np.arange(slope.size, dtype=np.int32)
+
+    def _visit(
+        self, lattices: Ints, rows: Ints, score: Floats | None, score_slope: Floats | None, slope: Floats | None,
+        noise: int,
+    ) -> None:  # fmt: skip
+        slopes = None if slope is None else self.layers.net(slope)
+        visit_words(
+            lattices, rows, COLUMNS, self.layers.inputs.given, self.layers.net(self.value), self.tags, score,
+            score_slope, slopes, noise, self.dropout,
+        )  # fmt: skip
+
+    def widened(self, width: int) -> TagNetwork:
+        """The same outputs for each of several states."""
+        layers = replace(self.layers, sizes=sizes(self.tags, width))
+        net = self.layers.net(self.value)
+        parts = [part.ravel() for part in net._replace(out=np.repeat(net.out, width, axis=0))]
+        return replace(self, layers=layers, value=np.concatenate(parts), width=width)
+
+    def facts(self) -> Facts:
+        """What has vectors, the sizes of the layers, and the number of states of a tag."""
+        return super().facts() | {"width": self.width}
+
+    @classmethod
+    def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> TagNetwork:
+        """The context in a model file."""
+        facts, tags = dict(facts), len(grammar.tags)
+        width = facts.pop("width", None)
+        if type(width) is not int or width < 1:
+            raise GrammarError("its tags have no states")
+        return cls(*restore_layers(arrays, facts, sizes(tags, width)), tags=tags, width=width)
+
+
+def sizes(tags: int, width: int) -> Sizes:
+    """The sizes of a network for tags with this many states."""
+    return Sizes(N_NEAR, 1, tags * width)
+
+
+def start_network(
+    sentences: Iterable[Sequence[str]], tags: int, width: int, options: NetworkOptions, seed: int
+) -> TagNetwork:
+    """A network that says nothing yet."""
+    layers = start_layers(sentences, options, sizes(tags, width))
+    return TagNetwork(layers, layers.first_value(seed), options.network_dropout, tags=tags, width=width)

@@ -1,0 +1,333 @@
+"""A network over the vectors of words: inputs, products of matrices, and the scores of anchored rules.
+
+What a context reads of a forest, its rows, is int32: its size, the numbers of words, nodes and edges; of each word,
+with PADDING words of the sentence's edge on both sides, the number of its given vector and those of its learned ones,
+-1 for none; of each node its symbol, start and end and where its edges begin; of each edge its rule and split.
+
+A hidden layer of rectified units looks at the words around the start, the split and the end of an anchored rule. It is
+linear in each word, so each word is multiplied by the matrix of each place once per sentence, and a rule adds rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lveg.kernels.features import bucket, mix
+from lveg.kernels.jit import kernel, lean_kernel
+
+N_EDGES = 3
+"""Where rows have the number of edges."""
+
+PADDING = 2
+"""Words beyond the first and the last that the network may ask for."""
+
+WINDOW = 4
+"""Words around each of the start, the end and the split: two before it, two behind it."""
+
+N_PLACES = 3 * WINDOW
+N_NEAR = 1 + 2 * PADDING
+"""Words around a word, with itself, that decide on its tag."""
+
+N_LENGTHS = 11
+N_SHAPES = 3 + 3 * N_LENGTHS
+"""Rows for the kind of a rule (word, unary, binary), and for the lengths of the span and of its two parts."""
+
+_BLOCK = 512
+
+
+class Net(NamedTuple):
+    """Parameters, or slopes of them.
+
+    embed (learned vectors, dimensions): summed and put behind the given vector of a word. project (dimensions, places ×
+    units): the first layer. shape (N_SHAPES, units): what is added by kind and lengths. out (outputs, units).
+    """
+
+    embed: Any
+    project: Any
+    shape: Any
+    out: Any
+
+
+@lean_kernel
+def add_product(left: Any, right: Any, total: Any) -> None:
+    """Add left @ right to `total`; in blocks of columns and four rows of `right` at a time."""
+    n, depth, width = left.shape[0], left.shape[1], right.shape[1]
+    for first in range(0, width, _BLOCK):
+        last = min(first + _BLOCK, width)
+        for i in range(n):
+            k = 0
+            while k + 4 <= depth:
+                a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
+                if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+                    for j in range(first, last):
+                        total[i, j] += a * right[k, j] + b * right[k + 1, j] + c * right[k + 2, j] + d * right[k + 3, j]
+                k += 4
+            while k < depth:
+                a = left[i, k]
+                for j in range(first, last):
+                    total[i, j] += a * right[k, j]
+                k += 1
+
+
+@lean_kernel
+def fill_inputs(rows: Any, words: int, columns: int, given: Any, embed: Any, inputs: Any) -> None:
+    """Fill `inputs`, (words, dimensions) and all zero, with the vectors of words; words: where they begin in rows."""
+    depth = given.shape[1]
+    for w in range(inputs.shape[0]):
+        at = words + w * columns
+        if rows[at] >= 0:
+            for d in range(depth):
+                inputs[w, d] = given[rows[at], d]
+        for column in range(1, columns):
+            number = rows[at + column]
+            if number >= 0:
+                for d in range(embed.shape[1]):
+                    inputs[w, depth + d] += embed[number, d]
+
+
+@kernel
+def add_to_inputs(rows: Any, words: int, columns: int, net: Net, inputs: Any, projected_slope: Any, slope: Net) -> None:
+    """From the slope of the projected words, (words, places × units), add to those of the first layer and the vectors.
+
+    inputs: (words, dimensions).
+    """
+    n, depth = inputs.shape
+    across = np.empty((depth, n))
+    for w in range(n):
+        for d in range(depth):
+            across[d, w] = inputs[w, d]
+    add_product(across, projected_slope, slope.project)
+    size = net.embed.shape[1]
+    for w in range(n):
+        at = words + w * columns
+        for d in range(size):
+            total = 0.0
+            for j in range(net.project.shape[1]):
+                total += projected_slope[w, j] * net.project[depth - size + d, j]
+            for column in range(1, columns):
+                if rows[at + column] >= 0:
+                    slope.embed[rows[at + column], d] += total
+
+
+@lean_kernel
+def rectify(hidden: Any, noise: int, dropout: float) -> None:
+    """Rectify units in place; with noise, leave out some of them and make up for it."""
+    scale = 1.0 / (1.0 - dropout)
+    for h in range(hidden.shape[0]):
+        if hidden[h] <= 0.0:
+            hidden[h] = 0.0
+        elif noise != 0:
+            if (mix(noise + h) & 0xFFFF) < dropout * 0x10000:
+                hidden[h] = 0.0
+            else:
+                hidden[h] *= scale
+
+
+@lean_kernel
+def same_words(rows: Any, one: int, other: int, columns: int) -> bool:
+    """Whether the forests whose rows begin at these places have the same words."""
+    if rows[one + 1] != rows[other + 1]:
+        return False
+    for index in range(4, 4 + (rows[one + 1] + 2 * PADDING) * columns):
+        if rows[one + index] != rows[other + index]:
+            return False
+    return True
+
+
+@lean_kernel
+def anchor(part: int, start: int, split: int, end: int) -> int:
+    """Where the words of a window are, counted from the first padding word: around the start, the end, the split."""
+    return PADDING - WINDOW // 2 + (start if part == 0 else end if part == 1 else split)
+
+
+@kernel
+def visit(
+    rows: Any, columns: int, given: Any, net: Net, total_out: Any, lexical_start: int, edge_score: Any, edge_slope: Any,
+    slope: Any, least: float, noise: int, dropout: float,
+) -> None:  # fmt: skip
+    """Go through the edges of forests whose slope is at least `least`, with one of two purposes.
+
+    edge_score: fill it, all zero before, with the score of each edge. slope, a Net: add the derivative of something,
+    given its derivative in each score. The other one is None. total_out: the outputs of rules, with those of their
+    left-hand sides added; then those of symbols.
+    """
+    units = net.out.shape[1]
+    begin, first_edge = 0, 0
+    hidden, used, pull = np.empty((1, units)), np.empty(1, np.bool_), np.empty((1, units))
+    inputs, projected, projected_slope = np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
+    before = -1
+    while begin < rows.shape[0]:
+        n, n_nodes, n_edges = rows[begin + 1], rows[begin + 2], rows[begin + 3]
+        words = begin + 4
+        node = words + (n + 2 * PADDING) * columns
+        edge = node + 4 * n_nodes + 1
+        # A forest and its gold tree follow each other: the same words are projected once.
+        if before < 0 or not same_words(rows, before, begin, columns):
+            if slope is not None and before >= 0:
+                add_to_inputs(rows, before + 4, columns, net, inputs, projected_slope, slope)
+            inputs = np.zeros((n + 2 * PADDING, given.shape[1] + net.embed.shape[1]))
+            fill_inputs(rows, words, columns, given, net.embed, inputs)
+            projected = np.zeros((n + 2 * PADDING, N_PLACES * units))
+            add_product(inputs, net.project, projected)
+            if slope is not None:
+                projected_slope = np.zeros(projected.shape)
+        before = begin
+        if hidden.shape[0] < n + 1:
+            hidden, used, pull = np.empty((n + 1, units)), np.empty(n + 1, np.bool_), np.empty((n + 1, units))
+        own_noise = noise
+        if noise != 0:
+            for i in range(n):
+                own_noise = mix(own_noise + rows[words + (i + PADDING) * columns + 1])
+        v = 0
+        while v < n_nodes:
+            # Nodes of one span follow each other; their rules share hidden layers, one for each split. Without a split,
+            # words have the layer 0 and unary rules the layer of the span's length.
+            start, end = rows[node + n_nodes + v], rows[node + 2 * n_nodes + v]
+            used[: end - start + 1] = False
+            while v < n_nodes and rows[node + n_nodes + v] == start and rows[node + 2 * n_nodes + v] == end:
+                symbol = lexical_start + rows[node + v]
+                for e in range(rows[node + 3 * n_nodes + v], rows[node + 3 * n_nodes + v + 1]):
+                    rule, value = rows[edge + e], edge_slope[first_edge + e]
+                    if rule < 0 or abs(value) < least:
+                        continue
+                    split = rows[edge + n_edges + e]
+                    is_word = rule >= lexical_start
+                    layer = 0 if is_word else split - start
+                    out = symbol if is_word else rule
+                    if not used[layer]:
+                        used[layer] = True
+                        pull[layer] = 0.0
+                        kind = 0 if is_word else 1 if split == end else 2
+                        fill_layer(projected, net.shape, kind, start, split, end, hidden[layer])
+                        layer_noise = mix(own_noise + (start * n + end) * n + layer) if noise != 0 else noise
+                        rectify(hidden[layer], layer_noise, dropout)
+                    if edge_score is not None:
+                        total = 0.0
+                        for h in range(units):
+                            total += hidden[layer, h] * total_out[out, h]
+                        edge_score[first_edge + e] = total
+                    if slope is not None:
+                        for h in range(units):
+                            pull[layer, h] += value * total_out[out, h]
+                        for h in range(units):
+                            slope.out[symbol, h] += value * hidden[layer, h]
+                        if not is_word:
+                            for h in range(units):
+                                slope.out[rule, h] += value * hidden[layer, h]
+                v += 1
+            if slope is not None:
+                for layer in range(end - start + 1):
+                    if used[layer]:
+                        kind = 0 if layer == 0 else 1 if layer == end - start else 2
+                        scale = 1.0 / (1.0 - dropout) if noise != 0 else 1.0
+                        for h in range(units):
+                            pull[layer, h] = pull[layer, h] * scale if hidden[layer, h] > 0.0 else 0.0
+                        split = end if kind < 2 else start + layer
+                        add_to_layer(projected_slope, slope.shape, kind, start, split, end, pull[layer])
+        first_edge += n_edges
+        begin += rows[begin]
+    if slope is not None and before >= 0:
+        add_to_inputs(rows, before + 4, columns, net, inputs, projected_slope, slope)
+
+
+@lean_kernel
+def fill_layer(projected: Any, shape: Any, kind: int, start: int, split: int, end: int, layer: Any) -> None:
+    """Fill a layer with the sum of what kind, lengths and words at their places add."""
+    units = layer.shape[0]
+    length = 3 + bucket(end - start)
+    for h in range(units):
+        layer[h] = shape[kind, h] + shape[length, h]
+    if kind == 2:
+        left, right = 3 + N_LENGTHS + bucket(split - start), 3 + 2 * N_LENGTHS + bucket(end - split)
+        for h in range(units):
+            layer[h] += shape[left, h] + shape[right, h]
+    for part in range(3 if kind == 2 else 2):
+        first, column = anchor(part, start, split, end), part * WINDOW * units
+        for h in range(units):
+            layer[h] += (
+                projected[first, column + h]
+                + projected[first + 1, column + units + h]
+                + projected[first + 2, column + 2 * units + h]
+                + projected[first + 3, column + 3 * units + h]
+            )
+
+
+@lean_kernel
+def add_to_layer(projected: Any, shape: Any, kind: int, start: int, split: int, end: int, layer: Any) -> None:
+    """Add a layer of slopes to those of kind, lengths and words at their places."""
+    units = layer.shape[0]
+    length = 3 + bucket(end - start)
+    for h in range(units):
+        shape[kind, h] += layer[h]
+        shape[length, h] += layer[h]
+    if kind == 2:
+        left, right = 3 + N_LENGTHS + bucket(split - start), 3 + 2 * N_LENGTHS + bucket(end - split)
+        for h in range(units):
+            shape[left, h] += layer[h]
+            shape[right, h] += layer[h]
+    for part in range(3 if kind == 2 else 2):
+        for offset in range(WINDOW):
+            word, column = anchor(part, start, split, end) + offset, (part * WINDOW + offset) * units
+            for h in range(units):
+                projected[word, column + h] += layer[h]
+
+
+@kernel
+def visit_words(
+    packed: Any, rows: Any, columns: int, given: Any, net: Net, n_tags: int, score: Any, score_slope: Any, slope: Any,
+    noise: int, dropout: float,
+) -> None:  # fmt: skip
+    """Go through the words of sentences, packed as lattices, with one of two purposes.
+
+    rows: of each sentence its size and number of words; of each word, with PADDING on both sides, the numbers of its
+    vectors. score (entries, states): fill it with the score of each state of each entry. slope, a Net: add the
+    derivative of something, given its derivative in each score. The other one is None.
+    """
+    units, width = net.out.shape[1], net.out.shape[0] // n_tags
+    hidden, pull = np.empty(units), np.empty(units)
+    at, first_entry, first_row = 0, 0, 0
+    while at < packed.shape[0]:
+        n = packed[at + 1]
+        begin, tags, words = at + 3 + n, at + 4 + 2 * n, first_row + 2
+        inputs = np.zeros((n + 2 * PADDING, given.shape[1] + net.embed.shape[1]))
+        fill_inputs(rows, words, columns, given, net.embed, inputs)
+        projected = np.zeros((n + 2 * PADDING, N_NEAR * units))
+        add_product(inputs, net.project, projected)
+        projected_slope = np.zeros(projected.shape if slope is not None else (0, 0))
+        for i in range(n):
+            for h in range(units):
+                hidden[h] = net.shape[0, h]
+            for place in range(N_NEAR):
+                for h in range(units):
+                    hidden[h] += projected[i + place, place * units + h]
+            rectify(hidden, mix(noise + first_row + i) if noise != 0 else noise, dropout)
+            pull[:] = 0.0
+            for entry in range(packed[begin + i], packed[begin + i + 1]):
+                first = packed[tags + entry] * width
+                for s in range(width):
+                    if score is not None:
+                        total = 0.0
+                        for h in range(units):
+                            total += hidden[h] * net.out[first + s, h]
+                        score[first_entry + entry, s] = total
+                    if slope is not None:
+                        value = score_slope[first_entry + entry, s]
+                        for h in range(units):
+                            pull[h] += value * net.out[first + s, h]
+                        for h in range(units):
+                            slope.out[first + s, h] += value * hidden[h]
+            if slope is not None:
+                scale = 1.0 / (1.0 - dropout) if noise != 0 else 1.0
+                for h in range(units):
+                    pull[h] = pull[h] * scale if hidden[h] > 0.0 else 0.0
+                    slope.shape[0, h] += pull[h]
+                for place in range(N_NEAR):
+                    for h in range(units):
+                        projected_slope[i + place, place * units + h] += pull[h]
+        if slope is not None:
+            add_to_inputs(rows, words, columns, net, inputs, projected_slope, slope)
+        first_entry += packed[at + 2]
+        first_row += rows[first_row]
+        at += packed[at]
