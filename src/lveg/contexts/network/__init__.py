@@ -9,4 +9,5 @@ KIND = Kind(
     family="lveg.contexts.network.context:Network",
     options="lveg.contexts.network.options:NetworkOptions",
     learning="lveg.contexts.network.learning:start",
+    is_default=True,
 )

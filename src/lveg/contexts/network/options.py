@@ -21,8 +21,8 @@ class NetworkOptions(Options):
         50_000, "Take this many words from the beginning of --vectors; the model keeps them all.", group=NETWORK,
         least=1,
     )  # fmt: skip
-    units: int = option(200, "Units of the hidden layer.", group=NETWORK, least=1, most=4096)
-    embedding: int = option(32, "Dimensions of learned vectors.", group=NETWORK, least=1, most=1000)
+    units: int = option(150, "Units of the hidden layer.", group=NETWORK, least=1, most=4096)
+    embedding: int = option(50, "Dimensions of learned vectors.", group=NETWORK, least=1, most=1000)
     network_epochs: int = option(
         6, "Passes over the data in which the network is learned alone, before it joins the rest.", group=NETWORK,
         least=0,
