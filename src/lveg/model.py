@@ -15,7 +15,7 @@ from lveg._version import __version__
 from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses
 from lveg.decoding.derivations import DECODERS, decode, tree_of
 from lveg.decoding.explain import Explanation, explain
-from lveg.decoding.marginals import Span, constituents
+from lveg.decoding.marginals import Span, constituents, sharpen
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
 from lveg.families.chain import Chains, each_sentence, word_tags
@@ -172,6 +172,12 @@ class Parser:
         decoder = self.info.get("decoder")
         return decoder if decoder in DECODERS else "max-rule"
 
+    @property
+    def sharpness(self) -> float:
+        """What the log odds of constituents are multiplied by; found on development trees."""
+        sharpness = self.info.get("sharpness")
+        return sharpness if isinstance(sharpness, float) and 0.0 < sharpness < 100.0 else 1.0
+
     def parse(
         self,
         words: str | Sequence[str],
@@ -238,6 +244,8 @@ class Parser:
             for (score, edges), log_prob in zip(best, log_probs, strict=True)
         ]
         shares = constituents(grammar, forest, posterior) if marginals else {}
+        if self.sharpness != 1.0:
+            shares = {span: sharpen(share, self.sharpness) for span, share in shares.items()}
         reasons = explain(grammar, parses.weight, forest, family, posterior, best[0][1]) if explained else []
         return Parse(list(words), trees, log_sentence, fallback, shares, reasons)
 

@@ -51,3 +51,10 @@ def tag_posteriors(grammar: Grammar, forest: Forest, posterior: Posterior) -> Fl
     tags = grammar.rule_lhs[forest.edge_rule[edges]] - grammar.n_nonterminals
     np.add.at(share, (words, tags), posterior.edge[edges])
     return share
+
+
+def sharpen(probability: float, sharpness: float) -> float:
+    """The probability whose log odds are those of another one times a number; within 1e-12 of 0 and 1."""
+    probability = min(max(probability, 1e-12), 1.0 - 1e-12)
+    odds = (probability / (1.0 - probability)) ** sharpness
+    return odds / (1.0 + odds)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from lveg.decoding.marginals import sharpen
 from lveg.model import Parse
 from lveg.trees import Tree
 
@@ -51,7 +53,28 @@ def calibrate(judged: Iterable[tuple[float, bool]]) -> Calibration:
 
 def constituent_calibration(parses: Sequence[Parse], gold: Sequence[Tree]) -> Calibration:
     """The calibration of the constituents of the best trees; parses must come with marginals."""
-    return calibrate(
+    return calibrate(_judged(parses, gold))
+
+
+def best_sharpness(parses: Sequence[Parse], gold: Sequence[Tree]) -> float:
+    """What the log odds of constituents should be multiplied by, so that they are right as often as they say.
+
+    It is the number that makes the judgements of the constituents of the best trees likeliest.
+    """
+    pairs = list(_judged(parses, gold))
+    if not pairs:
+        return 1.0
+    losses = [-sum(math.log(sharpen(p if right else 1.0 - p, number)) for p, right in pairs) for number in SHARPNESS]
+    return SHARPNESS[int(np.argmin(losses))]
+
+
+SHARPNESS = tuple(round(0.05 * number, 2) for number in range(4, 41))
+"""What is tried, from 0.2 to 2."""
+
+
+def _judged(parses: Sequence[Parse], gold: Sequence[Tree]) -> Iterator[tuple[float, bool]]:
+    """The probabilities of the constituents of the best trees, and whether they are in the gold tree."""
+    return (
         (parse.constituents[span], span in right)
         for parse, tree in zip(parses, gold, strict=True)
         if parse.constituents

@@ -41,17 +41,19 @@ def score_parser(
     threads: int = 1,
     report: Report = silent,
     prepared: Sequence[Parses] | None = None,
+    marginals: bool = False,
 ) -> ParserScores:
     """The parser's analyses of the words of gold trees, scored as EVALB does.
 
-    prepared: the result of `parser.coarse.parses` for each sentence, if it is known already.
+    prepared: the result of `parser.coarse.parses` for each sentence, if it is known already. marginals: whether the
+    analyses come with the probabilities of constituents.
     """
 
     def analyse(number: int) -> Parse:
         words = gold[number].words()
         if prepared is None:
-            return parser.parse(words, decoder)
-        return parser.decide(words, prepared[number], decoder)
+            return parser.parse(words, decoder, marginals=marginals)
+        return parser.decide(words, prepared[number], decoder, marginals=marginals)
 
     found = ordered_map(analyse, range(len(gold)), threads)
     parses = list(counted(found, report, "parsing", len(gold)))
