@@ -23,6 +23,13 @@ class TaskOptions(Options):
 
     max_length: int | None = option(None, "Train only on sentences of at most this many words.", group=DATA, least=1)
     seed: int = option(0, "The same seed, data and options give the same model file.", group=DATA, least=0)
+    held_out: float = option(
+        0.1,
+        "Without --dev: hold out this share of the sentences and learn from the others, to find the best number of "
+        "epochs or cycles; then learn from all for as long. Takes about twice the time. With fewer than 50 sentences "
+        "none are held out. 0: do all epochs and keep the last.",
+        group=DATA, least=0.0, most=0.5,
+    )  # fmt: skip
     unknown: str = option(
         "auto",
         "Classes for unknown words. auto: by shape and learned endings, any script. english: the Berkeley parser's "
