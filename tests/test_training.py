@@ -14,10 +14,13 @@ from lveg.evaluation.models import score_parser
 from lveg.families.contextual.family import Contextual
 from lveg.families.contextual.options import ContextOptions
 from lveg.families.gm.options import GmOptions
+from lveg.families.lvg.options import LvgOptions
 from lveg.families.product.family import Product
+from lveg.families.split_merge.options import SplitMergeOptions
 from lveg.families.tag_forms.options import TagFormsOptions
 from lveg.learning.checkpoint import Checkpoint
 from lveg.model import Model, Parser
+from lveg.task_options import ParserOptions, TaggerOptions
 from lveg.training import FEW, Setting, hold_out, train_parser, train_tagger
 from lveg.treebank.penn import read_trees
 from lveg.treebank.synthetic import ENGLISH
@@ -47,7 +50,34 @@ def test_what_is_given_does_not_follow_the_size() -> None:
     assert given.for_size(200, {"batch", "epochs"}) == replace(given, patience=15)
     assert TagFormsOptions(batch=4).for_size(200, ()).batch == 4
     assert ContextOptions().for_size(200, ()).context_batch == 8
-    assert ContextOptions().for_size(200, {"context_batch"}) == ContextOptions()
+    assert ContextOptions().for_size(200, {"context_batch"}).context_batch == 32
+
+
+@pytest.mark.parametrize(
+    ("sentences", "iterations", "smoothing", "epochs", "rate", "threshold"),
+    [
+        (100, 7, 0.2, 12, 0.058, 1),
+        (500, 8, 0.18, 10, 0.064, 1),
+        (1000, 12, 0.09, 7, 0.076, 2),
+        (3000, 20, 0.03, 4, 0.1, 2),
+    ],
+)
+def test_few_sentences_get_more_smoothing_and_more_epochs_of_contexts(
+    sentences: int, iterations: int, smoothing: float, epochs: int, rate: float, threshold: int
+) -> None:
+    subtypes, contexts = SplitMergeOptions().for_size(sentences, ()), ContextOptions().for_size(sentences, ())
+    assert (subtypes.split_iterations, subtypes.smooth_rules) == (iterations, smoothing)
+    assert (contexts.context_epochs, contexts.context_rate) == (epochs, rate)
+    assert ParserOptions().for_size(sentences, ()).unknown_threshold == threshold
+    assert ParserOptions().for_size(sentences, {"unknown_threshold"}) == ParserOptions()
+    assert TaggerOptions().for_size(sentences, ()) == TaggerOptions()
+
+
+def test_below_contexts_there_are_not_more_epochs() -> None:
+    assert GmOptions().as_base(200, ()) == GmOptions(batch=8)
+    assert LvgOptions().as_base(200, ()) == LvgOptions().for_size(200, ()) == LvgOptions()
+    assert LvgOptions(objective="discriminative").for_size(200, ()).epochs == 45
+    assert SplitMergeOptions().as_base(200, ()) == SplitMergeOptions().for_size(200, ())
 
 
 def test_the_default_is_a_gaussian_grammar_with_features() -> None:
@@ -64,6 +94,14 @@ def test_the_decoder_that_scores_best_is_recorded() -> None:
     assert f1[parser.decoder] == max(f1.values()) == parser.info["dev"]["f1"]
     for decoder in (None, 3, "best"):
         assert replace(parser, info={"decoder": decoder}).decoder == "max-rule"
+
+
+def test_every_parser_that_is_learned_has_a_decoder_and_words_seen_once() -> None:
+    parser = train_parser(trees()[:60], trees()[60:], "lvg", subtypes=2, epochs=2)
+    assert parser.info["decoder"] in ("max-rule", "mbr")
+    assert parser.info["config"]["unknown_threshold"] == 1
+    assert {word for tree in trees()[:60] for word in tree.words()} == set(parser.grammar.lexicon.words)
+    assert "decoder" not in train_parser(trees()[:60], trees()[60:], "pcfg").info
 
 
 def test_an_ensemble_needs_a_partner() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from lveg.errors import UsageError
 from lveg.options import Options, option
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from lveg.grammar.binarise import Binarisation
     from lveg.grammar.lexicon import LexiconOptions
     from lveg.trees import Cleaning
+
+FEW_WORDS = 1000
+"""Parsers of fewer sentences know every word that they have seen (docs/decisions/0012)."""
 
 DATA, WORDS, TREES, CONTEXT = "Data", "Words", "Trees", "Context"
 
@@ -54,6 +58,10 @@ class TaskOptions(Options):
 class ParserOptions(TaskOptions):
     """How trees are cleaned and cut."""
 
+    unknown_threshold: int = option(
+        2, "Words seen fewer times than this become unknown words. With fewer than 1,000 sentences, 1 if not given.",
+        group=WORDS, least=1,
+    )  # fmt: skip
     context: str | None = option(
         None, "What multiplies the rules, from the words around them: features, or none. If not given: features, "
         "or none if --model is given.",
@@ -77,6 +85,10 @@ class ParserOptions(TaskOptions):
         None, "Regular expression for `label word` of traces to remove, beside Penn's -NONE- and CESS's *0*.",
         group=TREES, metavar="PATTERN",
     )  # fmt: skip
+
+    def for_size(self, sentences: int, given: Collection[str]) -> Self:
+        """Of few sentences all words are known, even those seen once: they are a large part of what there is."""
+        return self.unless_given(given, unknown_threshold=1) if sentences < FEW_WORDS else self
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -137,10 +137,10 @@ def _learn_parser(
         family = combine([replace(start, family=member) for member in members]).family
     decoder = found.decoder
     if gold:
-        decoders = ("max-rule", "mbr") if is_staged else ("max-rule",)
+        decoders = ("max-rule", "mbr") if recipe.is_gradual else ("max-rule",)
         scores = {decoder: summary(family, decoder) for decoder in decoders}
         best = max(decoders, key=lambda decoder: float(scores[decoder]["f1"]))
-        decoder = best if is_staged else None
+        decoder = best if recipe.is_gradual else None
         facts = facts | {"dev": scores[best]}
         setting.report("dev", facts["dev"])
     facts |= {"decoder": decoder} if decoder else {}
@@ -237,7 +237,9 @@ class Recipe(Generic[Task]):
     def for_size(self, sentences: int, given: Collection[str]) -> Recipe[Task]:
         """With values that suit this number of training sentences, but for the options with the given names."""
         above = {item: chosen.for_size(sentences, given) for item, chosen in self.above.items()}
-        return replace(self, own=self.own.for_size(sentences, given), above=above)
+        follow = self.own.as_base if above else self.own.for_size
+        task = self.task.for_size(sentences, given)
+        return replace(self, task=task, own=follow(sentences, given), above=above)
 
 
 def _recipe(task: str, form: type[Task], model: str | None, given: dict[str, Any]) -> Recipe[Task]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
-from lveg.learning.options import CONTEXT, fewer
+from lveg.learning.options import CONTEXT, fewer, scarcity
 from lveg.options import Options, option
 
 
@@ -14,12 +15,16 @@ from lveg.options import Options, option
 class ContextOptions(Options):
     """How contexts are learned, on top of a family that has been learned without them."""
 
-    context_epochs: int = option(4, "Passes over the data.", group=CONTEXT, least=1, may_change=True)
+    context_epochs: int = option(
+        4, "Passes over the data; more if there is little.", group=CONTEXT, least=1, may_change=True
+    )
     context_patience: int = option(
         2, "Stop after this many epochs without a better score on --dev; 0: never.", group=CONTEXT, least=0
     )
     context_batch: int = option(32, "Sentences per update; fewer if there are few.", group=CONTEXT, least=1)
-    context_rate: float = option(0.1, "AdaGrad's step for the weights of contexts.", group=CONTEXT, least=1e-9)
+    context_rate: float = option(
+        0.1, "AdaGrad's step for the weights of contexts; less if there is little data.", group=CONTEXT, least=1e-9
+    )
     base_rate: float = option(
         0.002, "Adam's step for the parameters that were learned before; those of generative models stay as they are.",
         group=CONTEXT, least=0.0,
@@ -30,7 +35,14 @@ class ContextOptions(Options):
     )  # fmt: skip
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """Smaller batches where there are few sentences, so that there are enough updates."""
-        if "context_batch" in given:
+        """Smaller batches and steps, and more epochs, where there are few sentences."""
+        more = scarcity(sentences)
+        if more == 1.0:
             return self
-        return replace(self, context_batch=fewer(self.context_batch, sentences))
+        return self.unless_given(
+            given,
+            context_batch=fewer(self.context_batch, sentences),
+            context_epochs=round(more * self.context_epochs),
+            context_patience=round(more * self.context_patience),
+            context_rate=round(self.context_rate / math.sqrt(more), 3),
+        )
