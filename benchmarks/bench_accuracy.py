@@ -38,7 +38,7 @@ def main() -> None:
 def parse_rows(name: str) -> list[list[object]]:
     """One row per decoder."""
     begun = time.process_time()
-    parser = train_parser(treebank(name, "train"))
+    parser = train_parser(treebank(name, "train"), model="pcfg")
     training = time.process_time() - begun
     gold = read_gold_trees([treebank(name, "dev")], Cleaning(collapse_unaries=False))
     rows: list[list[object]] = []

@@ -40,7 +40,7 @@ def main() -> None:
 
 def measure(name: str) -> None:
     """Print the tables of one treebank."""
-    exact = train_parser(treebank(name, "train")).coarse
+    exact = train_parser(treebank(name, "train"), model="pcfg").coarse
     gold = read_gold_trees([treebank(name, "dev")], Cleaning(collapse_unaries=False))
     command = [sys.executable, __file__, f"memory:{name}"]
     memory = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
@@ -86,7 +86,7 @@ def compare(gold: list[Tree], parsers: dict[str, CoarseParser], p_min: float) ->
 
 def memory_of_300_words(name: str) -> float:
     """Peak GiB of a process that builds the forest of 300 words of running text."""
-    parser = train_parser(treebank(name, "train"))
+    parser = train_parser(treebank(name, "train"), model="pcfg")
     words = [word for tree in read_gold_trees([treebank(name, "dev")], Cleaning()) for word in tree.words()][:300]
     parses = parser.coarse.parses(words, Pcfg.p_min)
     assert parses.forest is not None

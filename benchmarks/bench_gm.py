@@ -35,7 +35,7 @@ PUBLISHED, STRONGEST = 2200.0, 210.0  # ms per sentence of up to 20 words and ep
 def main() -> None:
     """Measure one treebank."""
     name = sys.argv[1] if len(sys.argv) > 1 else "wsj-sample"
-    parser = train_parser(treebank(name, "train"))
+    parser = train_parser(treebank(name, "train"), model="pcfg")
     options, trees = GmOptions(), read_gold_trees([treebank(name, "train")], Cleaning())
     trees = [tree for tree in trees if len(tree.words()) <= options.forest_length]
     order = np.random.default_rng(0).permutation(len(trees))

@@ -46,7 +46,7 @@ def main() -> None:
 @cache
 def parser_of(name: str) -> Parser:
     """The treebank grammar."""
-    return train_parser(treebank(name, "train"))
+    return train_parser(treebank(name, "train"), model="pcfg")
 
 
 @cache

@@ -292,7 +292,8 @@ class TestFlags:
         assert refusal == "lveg: --components is an option of --model gm, not of --model pcfg\n"
         assert "--split is an option" in run_main(*pcfg, "--no-split").refusal()
         for flag in ("--context-epochs", "--feature-dropout"):
-            assert run_main(*pcfg, flag, 1).refusal().startswith(f"lveg: {flag} needs --context")
+            refusal = run_main(*pcfg, "--context", "none", flag, 1).refusal()
+            assert refusal.startswith(f"lveg: {flag} needs --context")
 
     def test_keywords_of_another_family_are_refused_by_name(self, data: dict[str, Path]) -> None:
         with pytest.raises(UsageError, match="components: not an option of a parser of model pcfg"):

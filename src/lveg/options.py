@@ -10,7 +10,7 @@ import math
 import types
 import typing
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import Any, Self, cast
 
 from lveg.errors import UsageError
@@ -123,6 +123,14 @@ class Options:
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
         """With values that suit this number of training sentences, but for the options with the given names."""
         return self
+
+    def unless_given(self, given: Collection[str], **values: Any) -> Self:
+        """With these values, but for the options with the given names."""
+        return replace(self, **{name: value for name, value in values.items() if name not in given})
+
+    def as_base(self, sentences: int, given: Collection[str]) -> Self:
+        """The same for a family that contexts are learned on top of."""
+        return self.for_size(sentences, given)
 
     def record(self, for_resume: bool = False) -> dict[str, Any]:
         """Names and values, as a model file or config keeps them.

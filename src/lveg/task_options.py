@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from lveg.errors import UsageError
 from lveg.options import Options, option
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from lveg.grammar.binarise import Binarisation
     from lveg.grammar.lexicon import LexiconOptions
     from lveg.trees import Cleaning
+
+FEW_WORDS = 1000
+"""Parsers of fewer sentences know every word that they have seen (docs/decisions/0012)."""
 
 DATA, WORDS, TREES, CONTEXT = "Data", "Words", "Trees", "Context"
 
@@ -23,6 +27,13 @@ class TaskOptions(Options):
 
     max_length: int | None = option(None, "Train only on sentences of at most this many words.", group=DATA, least=1)
     seed: int = option(0, "The same seed, data and options give the same model file.", group=DATA, least=0)
+    held_out: float = option(
+        0.1,
+        "Without --dev: hold out this share of the sentences and learn from the others, to find the best number of "
+        "epochs or cycles; then learn from all for as long. Takes about twice the time. With fewer than 50 sentences "
+        "none are held out. 0: do all epochs and keep the last.",
+        group=DATA, least=0.0, most=0.5,
+    )  # fmt: skip
     unknown: str = option(
         "auto",
         "Classes for unknown words. auto: by shape and learned endings, any script. english: the Berkeley parser's "
@@ -47,6 +58,10 @@ class TaskOptions(Options):
 class ParserOptions(TaskOptions):
     """How trees are cleaned and cut."""
 
+    unknown_threshold: int = option(
+        2, "Words seen fewer times than this become unknown words. With fewer than 1,000 sentences, 1 if not given.",
+        group=WORDS, least=1,
+    )  # fmt: skip
     context: str | None = option(
         None, "What multiplies the rules, from the words around them: names separated by commas, or none. If not "
         "given: what goes with the default model, none if --model is given; and every context of which an option is "
@@ -70,6 +85,10 @@ class ParserOptions(TaskOptions):
         None, "Regular expression for `label word` of traces to remove, beside Penn's -NONE- and CESS's *0*.",
         group=TREES, metavar="PATTERN",
     )  # fmt: skip
+
+    def for_size(self, sentences: int, given: Collection[str]) -> Self:
+        """Of few sentences all words are known, even those seen once: they are a large part of what there is."""
+        return self.unless_given(given, unknown_threshold=1) if sentences < FEW_WORDS else self
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
+
+import numpy as np
 
 from lveg._version import __version__
 from lveg.chart.coarse import CoarseParser, Parses
 from lveg.errors import UsageError
-from lveg.evaluation.models import score_parser, score_tagger
+from lveg.evaluation.calibration import best_sharpness
+from lveg.evaluation.models import ParserScores, score_parser, score_tagger
 from lveg.families.chain import Chains
 from lveg.families.forest import ForestFamily, Judge
 from lveg.families.registry import (
@@ -48,6 +51,9 @@ Trees = Path | Iterable[Path] | Iterable[Tree]
 Sentences = Path | Iterable[Path] | Iterable[Tagged]
 """CoNLL-U files, or sentences as (word, tag) pairs."""
 
+Pairs = list[tuple[str, str]]
+"""A sentence as (word, tag) pairs."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -76,63 +82,71 @@ def train_parser(
     `lveg train parser --model NAME --help`, with `_` for `-`.
     """
     begun = time.perf_counter()
-    kind, task, own, above = _options("parser", ParserOptions, model, options)
+    recipe = _recipe("parser", ParserOptions, model, options)
+    task = recipe.task
     trees = _gold_trees(train, task.cleaning, setting.faults)
     trees = _short_enough(trees, task.max_length, lambda tree: len(tree.words()), setting.report)
+    whole = replace(task.cleaning, collapse_unaries=False)
+    gold = _gold_trees(dev, whole, setting.faults, "to score on") if dev else []
+    parser = _train(trees, gold, recipe.for_size(len(trees), options), setting, _learn_parser, trees_fingerprint)
+    setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
+    return parser
+
+
+def _learn_parser(
+    trees: list[Tree], gold: list[Tree], recipe: Recipe[ParserOptions], setting: Setting, found: Found
+) -> tuple[Parser, Found]:
+    """The parser of some trees, and what is best by its scores on others, if there are any."""
+    kind, task, own, above = recipe.kind, recipe.task, recipe.own, recipe.above
     binarisation = task.binarisation
     if binarisation.direction == "head":
         binarisation = replace(binarisation, heads=learn_heads(trees))
-    own = own.for_size(len(trees), options)
-    above = {item: chosen.for_size(len(trees), options) for item, chosen in above.items()}
     grammar = tree_grammar(trees, binarisation, task.lexicon)
-    gold = (
-        _gold_trees(dev, replace(task.cleaning, collapse_unaries=False), setting.faults, "to score on") if dev else []
-    )
     _announce(grammar, setting.report)
     weight = pcfg_weights(grammar)
-    info = _info(task, kind, [own, *above.values()], grammar, len(trees))
+    info = _info(recipe, grammar, len(trees))
     info |= {"dev_fingerprint": trees_fingerprint(gold)} if gold else {}
     plain = treebank_kind("parser").load_family().restore(grammar, weight, {}, {})
     start = Parser(grammar, weight, task.cleaning, binarisation, info, cast(Judge, plain))
     prepared: list[Parses] | None = None
-    partners = partner_kinds("parser", kind) if task.ensemble else []
-    if task.ensemble and not partners:
-        raise UsageError(f"--ensemble has no partner for --model {kind.name}: leave --model out")
     if gold and not kind.is_treebank:
         coarse = replace(start.coarse, is_exact=False)
-        p_min = min(cast(type[Judge], item.load_family()).p_min for item in (kind, *partners))
+        p_min = min(cast(type[Judge], item.load_family()).p_min for item in (kind, *recipe.partners))
         prepared = coarse_parses(coarse, gold, p_min, setting)
 
-    def summary(family: Judge, decoder: str | None = None) -> dict[str, Any]:
+    def score_all(family: Judge, decoder: str | None = None, marginals: bool = True) -> ParserScores:
         parser = replace(start, family=family)
-        scores = score_parser(parser, gold, decoder, setting.threads, setting.report, prepared)
-        return scores.summary
+        return score_parser(parser, gold, decoder, setting.threads, setting.report, prepared, marginals)
 
     def score(family: Judge) -> tuple[float, dict[str, Any]]:
-        found = summary(family)
+        summed = score_all(family, marginals=False).summary
         told = ("precision", "recall", "f1", "exact_match", "tag_accuracy")
-        return found["f1"], {f"dev_{name}": found[name] for name in told}
+        return summed["f1"], {f"dev_{name}": summed[name] for name in told}
 
     run = _run(
-        setting, task, score if gold else None, lambda family: replace(start, family=family),
-        train=trees_fingerprint(trees), info=info, own=[own, *above.values()],
+        setting, recipe, score if gold else None, lambda family: replace(start, family=family),
+        train=trees_fingerprint(trees), info=info, found=found,
     )  # fmt: skip
     data = TreeData(start.coarse, binarisation, trees)
-    is_staged = above or partners
+    is_staged = above or recipe.partners
     family, facts = kind.load_learning()(data, own, run.stage(0) if is_staged else run)
     if above:
         family = _with_contexts(data, family, own, above, run.stage(1))
-    if partners:
-        members = (family, *_partners(data, partners, run))
+    if recipe.partners:
+        members = (family, *_partners(data, recipe.partners, run))
         family = combine([replace(start, family=member) for member in members]).family
+    decoder, sharpness = found.decoder, found.sharpness
     if gold:
-        decoders = ("max-rule", "mbr") if is_staged else ("max-rule",)
-        scores = {decoder: summary(family, decoder) for decoder in decoders}
-        decoder = max(decoders, key=lambda decoder: float(scores[decoder]["f1"]))
-        facts = facts | ({"decoder": decoder} if is_staged else {}) | {"dev": scores[decoder]}
+        decoders = ("max-rule", "mbr") if recipe.is_gradual else ("max-rule",)
+        scores = {decoder: score_all(family, decoder) for decoder in decoders}
+        best = max(decoders, key=lambda decoder: float(scores[decoder].summary["f1"]))
+        decoder = best if recipe.is_gradual else None
+        sharpness = best_sharpness(scores[best].parses, gold) if is_staged else None
+        facts = facts | {"dev": scores[best].summary}
         setting.report("dev", facts["dev"])
-    setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
-    return replace(start, info=info | facts, family=family)
+    facts |= {"decoder": decoder} if decoder else {}
+    facts |= {"sharpness": sharpness} if sharpness else {}
+    return replace(start, info=info | facts, family=family), Found(run.best, decoder, sharpness)
 
 
 def coarse_parses(coarse: CoarseParser, gold: Sequence[Tree], p_min: float, setting: Setting) -> list[Parses]:
@@ -154,15 +168,25 @@ def train_tagger(
     train, dev: CoNLL-U files, or sentences as (word, tag) pairs. model, options: see `train_parser`.
     """
     begun = time.perf_counter()
-    kind, task, own, _ = _options("tagger", TaggerOptions, model, options)
-    tagged = _gold_tags(train, task.column, setting.faults)
-    tagged = _short_enough(tagged, task.max_length, len, setting.report)
-    own = own.for_size(len(tagged), options)
+    recipe = _recipe("tagger", TaggerOptions, model, options)
+    column = recipe.task.column
+    tagged = _gold_tags(train, column, setting.faults)
+    tagged = _short_enough(tagged, recipe.task.max_length, len, setting.report)
+    gold = _gold_tags(dev, column, setting.faults, "to score on") if dev else []
+    tagger = _train(tagged, gold, recipe.for_size(len(tagged), options), setting, _learn_tagger, fingerprint)
+    setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
+    return tagger
+
+
+def _learn_tagger(
+    tagged: list[Pairs], gold: list[Pairs], recipe: Recipe[TaggerOptions], setting: Setting, found: Found
+) -> tuple[Tagger, Found]:
+    """The tagger of some sentences, and what is best by its scores on others, if there are any."""
+    task = recipe.task
     grammar = tag_grammar(tagged, task.lexicon)
-    gold = _gold_tags(dev, task.column, setting.faults, "to score on") if dev else []
     _announce(grammar, setting.report)
     weight = hmm_weights(grammar)
-    info = _info(task, kind, [own], grammar, len(tagged)) | ({"dev_fingerprint": fingerprint(gold)} if gold else {})
+    info = _info(recipe, grammar, len(tagged)) | ({"dev_fingerprint": fingerprint(gold)} if gold else {})
     plain = treebank_kind("tagger").load_family().restore(grammar, weight, {}, {})
     start = Tagger(grammar, weight, task.column, info, cast(Chains, plain))
 
@@ -173,28 +197,55 @@ def train_tagger(
         return scores.counts.token_accuracy, facts
 
     run = _run(
-        setting, task, score if gold else None, lambda family: replace(start, family=family),
-        train=fingerprint(tagged), info=info, own=[own],
+        setting, recipe, score if gold else None, lambda family: replace(start, family=family),
+        train=fingerprint(tagged), info=info, found=found,
     )  # fmt: skip
-    family, facts = kind.load_learning()(TagData(grammar, weight, tagged), own, run)
+    family, facts = recipe.kind.load_learning()(TagData(grammar, weight, tagged), recipe.own, run)
     tagger = replace(start, info=info | facts, family=family)
     if gold:
         tagger.info["dev"] = score_tagger(tagger, gold, threads=setting.threads, report=setting.report).summary
         setting.report("dev", tagger.info["dev"])
-    setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
-    return tagger
+    return tagger, Found(run.best)
 
 
 Task = TypeVar("Task", bound=TaskOptions)
+Item = TypeVar("Item")
+Trained = TypeVar("Trained", Parser, Tagger)
 
 
-def _options(
-    task: str, form: type[Task], model: str | None, given: dict[str, Any]
-) -> tuple[Kind, Task, Options, dict[Kind, Options]]:
-    """(the family, the options of the task, those of the family, those of what goes on top) from keywords.
+@dataclass(frozen=True)
+class Recipe(Generic[Task]):
+    """What is trained: a family, the options of the task, those of the family, those of what goes on top, partners.
 
     On top go contexts, and before them the family that learns them.
     """
+
+    kind: Kind
+    task: Task
+    own: Options
+    above: dict[Kind, Options]
+    partners: Sequence[Kind] = ()
+
+    @property
+    def groups(self) -> list[Options]:
+        """The options of the family and of what goes on top."""
+        return [self.own, *self.above.values()]
+
+    @property
+    def is_gradual(self) -> bool:
+        """Whether it is learned in epochs or cycles."""
+        return not self.kind.is_treebank or bool(self.above or self.partners)
+
+    def for_size(self, sentences: int, given: Collection[str]) -> Recipe[Task]:
+        """With values that suit this number of training sentences, but for the options with the given names."""
+        above = {item: chosen.for_size(sentences, given) for item, chosen in self.above.items()}
+        follow = self.own.as_base if above else self.own.for_size
+        task = self.task.for_size(sentences, given)
+        return replace(self, task=task, own=follow(sentences, given), above=above)
+
+
+def _recipe(task: str, form: type[Task], model: str | None, given: dict[str, Any]) -> Recipe[Task]:
+    """What keywords ask for."""
     kind = default_kind(task) if model is None else find_trainable(task, model)
     above = layers(task, given.get("context"), model, given)
     rest = dict(given)
@@ -204,7 +255,70 @@ def _options(
     chosen = {item: item.load_options().take(rest) for item in above}
     if rest:
         raise UsageError(f"{', '.join(rest)}: not an option of a {task} of model {kind.name}")
-    return kind, task_options, own, chosen
+    is_ensemble = isinstance(task_options, ParserOptions) and task_options.ensemble
+    partners = partner_kinds(task, kind) if is_ensemble else []
+    if is_ensemble and not partners:
+        raise UsageError(f"--ensemble has no partner for --model {kind.name}: leave --model out")
+    return Recipe(kind, task_options, own, chosen, partners)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What scores on held-out sentences say is best: the rounds of each stage (see Run), the decoder, how sharp the
+    probabilities of constituents should be (see Parser)."""
+
+    rounds: dict[str, int] = field(default_factory=dict)
+    decoder: str | None = None
+    sharpness: float | None = None
+
+
+FEW = 50
+"""From fewer sentences none are held out: too few would be left to learn from, and to score on."""
+
+
+def _train(
+    items: list[Item], gold: list[Item], recipe: Recipe[Task], setting: Setting,
+    learn: Callable[[list[Item], list[Item], Recipe[Task], Setting, Found], tuple[Trained, Found]],
+    name: Callable[[list[Item]], str],
+) -> Trained:  # fmt: skip
+    """The model of all items, scored on the gold ones; without those, with as many rounds as a held-out part says.
+
+    learn: the model of some items, scored on others, with what is found already. name: the fingerprint of items.
+    """
+    share = recipe.task.held_out
+    if gold or not share or not recipe.is_gradual or len(items) < FEW:
+        return learn(items, gold, recipe, setting, Found())[0]
+    parts = setting.checkpoint
+    values = recipe.task.record() | _record(recipe.groups)
+    if parts is not None:
+        parts = parts.keyed(train=name(items), **_key(recipe))
+    kept = parts and parts.load()
+    if kept and kept[0]["options"] == values:
+        facts = kept[0]["held_out"]
+    else:
+        rest, held = hold_out(items, share, recipe.task.seed)
+        setting.report("held out", {"sentences": len(held), "to_learn_from": len(rest)})
+        search = replace(setting, checkpoint=parts and parts.stage(0), keep=None)
+        model, found = learn(rest, held, recipe, search, Found())
+        facts = {"sentences": len(held), "rounds": found.rounds, "scores": model.info["dev"]}
+        facts |= {"decoder": found.decoder} if found.decoder else {}
+        facts |= {"sharpness": found.sharpness} if found.sharpness else {}
+        if parts is not None:
+            parts.save({"options": values, "held_out": facts}, {})
+    rounds = facts["rounds"]
+    setting.report("all sentences", {"sentences": len(items), "rounds": " + ".join(map(str, rounds.values()))})
+    final = replace(setting, checkpoint=parts and parts.stage(1))
+    model, _ = learn(items, [], recipe, final, Found(rounds, facts.get("decoder"), facts.get("sharpness")))
+    return replace(model, info=model.info | {"held_out": facts})
+
+
+def hold_out(items: Sequence[Item], share: float, seed: int) -> tuple[list[Item], list[Item]]:
+    """(the others, a share of the items), both in order; which ones depends on their number and the seed alone."""
+    held = set(np.random.default_rng([seed, len(items)]).permutation(len(items))[: max(1, round(share * len(items)))])
+    return (
+        [item for index, item in enumerate(items) if index not in held],
+        [item for index, item in enumerate(items) if index in held],
+    )
 
 
 def _partners(data: TreeData, partners: Sequence[Kind], run: Run) -> list[Judge]:
@@ -230,27 +344,31 @@ def _with_contexts(data: TreeData, family: Any, own: Options, above: dict[Kind, 
 
 
 def _run(
-    setting: Setting, task: TaskOptions, score: Callable[[Any], Any] | None, model: Callable[[Any], Any], train: str,
-    info: dict[str, Any], own: Sequence[Options],
+    setting: Setting, recipe: Recipe[Any], score: Callable[[Any], Any] | None, model: Callable[[Any], Any], train: str,
+    info: dict[str, Any], found: Found,
 ) -> Run:  # fmt: skip
     """How learning is carried out; a run goes on from a checkpoint of the same data and options."""
     keep, checkpoint = setting.keep, setting.checkpoint
-    key = {"train": train, "dev": info.get("dev_fingerprint"), "grammar": info["train_fingerprint"]}
-    key |= {"model": info["config"]["model"], "task": task.record(True), "options": _record(own, True)}
+    key = {"train": train, "dev": info.get("dev_fingerprint"), "grammar": info["train_fingerprint"], **_key(recipe)}
     return Run(
-        seed=task.seed,
+        seed=recipe.task.seed,
         threads=setting.threads,
         report=setting.report,
         checkpoint=None if checkpoint is None else checkpoint.keyed(**key),
         score=score,
         keep=None if keep is None else lambda name, family: keep(name, model(family)),
+        fixed=found.rounds,
     )
 
 
-Found = TypeVar("Found")
+def _key(recipe: Recipe[Any]) -> dict[str, Any]:
+    """What must be the same of a recipe for a run to go on from a checkpoint."""
+    return {
+        "model": recipe.kind.name, "task": recipe.task.record(True), "options": _record(recipe.groups, True),
+    }  # fmt: skip
 
 
-def _short_enough(found: list[Found], limit: int | None, length: Callable[[Found], int], report: Report) -> list[Found]:
+def _short_enough(found: list[Item], limit: int | None, length: Callable[[Item], int], report: Report) -> list[Item]:
     """Those of the sentences that are not longer than the limit."""
     report("read", {"sentences": len(found), "words": sum(map(length, found))})
     if limit is None:
@@ -274,9 +392,7 @@ def _gold_trees(source: Trees, cleaning: Cleaning, faults: Faults | None, why: s
     return trees
 
 
-def _gold_tags(
-    source: Sentences, column: str, faults: Faults | None, why: str = "to learn from"
-) -> list[list[tuple[str, str]]]:
+def _gold_tags(source: Sentences, column: str, faults: Faults | None, why: str = "to learn from") -> list[Pairs]:
     """Tagged sentences, from files or from memory."""
     items = _items(source)
     if items and all(isinstance(item, list | tuple) for item in items):
@@ -334,11 +450,11 @@ def _record(options: Sequence[Options], for_resume: bool = False) -> dict[str, A
     return {name: value for group in options for name, value in group.record(for_resume).items()}
 
 
-def _info(task: TaskOptions, kind: Kind, own: Sequence[Options], grammar: Grammar, sentences: int) -> dict[str, Any]:
+def _info(recipe: Recipe[Any], grammar: Grammar, sentences: int) -> dict[str, Any]:
     """What the model file tells about its making."""
     return {
         "lveg": __version__,
-        "config": {"model": kind.name, **task.record(), **_record(own)},
+        "config": {"model": recipe.kind.name, **recipe.task.record(), **_record(recipe.groups)},
         "train_fingerprint": grammar.fingerprint,
         "train_sentences": sentences,
     }

@@ -126,6 +126,14 @@ def test_counts_without_rare_words(scheme: str, smooth: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
+def test_where_all_words_are_known_classes_are_those_of_words_seen_once(scheme: str) -> None:
+    sentences = [[("a", "X"), ("b", "Y")], [("a", "X"), ("c", "Z")]]
+    lexicon, counts = build_lexicon(sentences, LexiconOptions(scheme, 1, 0))
+    assert lexicon.words == ("a", "b", "c")
+    assert {tag for tag, other in counts if other == lexicon.terminal("d")} == {"Y", "Z"}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("threshold", [1, 2, 5])
 @pytest.mark.parametrize("smooth", [0, 10])
 def test_every_terminal_has_a_tag_and_every_pair_a_count(scheme: str, threshold: int, smooth: int) -> None:

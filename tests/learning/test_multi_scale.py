@@ -34,7 +34,7 @@ class StopError(Exception):
 
 @pytest.fixture(scope="module")
 def plain(trees: list[Tree], dev: list[Tree]) -> Parser:
-    return train_parser(trees, dev, "pcfg")
+    return train_parser(trees, dev, "pcfg", unknown_threshold=2)
 
 
 @pytest.fixture(scope="module")

@@ -38,13 +38,15 @@ _HELP = {
     Without --model you get the most accurate single grammar, with --context
     features. Function labels, traces and X-over-X unaries are removed first, as is
     usual in the field; options keep them. With --dev the parser is scored as EVALB
-    does, and the best epoch, or cycle, is kept.
+    does, and the best epoch, or cycle, is kept. Without it a tenth of the trees is
+    held out to find out how long to learn; then all are learned from.
 
         lveg train parser wsj/train.mrg --dev wsj/dev.mrg --out my.model
     """,
     "tagger": """Train a part-of-speech tagger on CoNLL-U files.
 
-    With --dev the tagger is scored, and the best epoch is kept.
+    With --dev the tagger is scored, and the best epoch is kept. Without it a tenth of
+    the sentences is held out to find out how long to learn; then all are learned from.
 
         lveg train tagger en-train.conllu --dev en-dev.conllu --out en.model
     """,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 
 import numpy as np
@@ -56,5 +57,5 @@ def tag_posteriors(grammar: Grammar, forest: Forest, posterior: Posterior) -> Fl
 def sharpen(probability: float, sharpness: float) -> float:
     """The probability whose log odds are those of another one times a number; within 1e-12 of 0 and 1."""
     probability = min(max(probability, 1e-12), 1.0 - 1e-12)
-    odds = (probability / (1.0 - probability)) ** sharpness
+    odds = math.exp(sharpness * math.log(probability / (1.0 - probability)))
     return odds / (1.0 + odds)

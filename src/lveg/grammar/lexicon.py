@@ -15,8 +15,9 @@ from lveg.grammar.unknown import SCHEMES, UNKNOWN, candidates, learn_classes
 class LexiconOptions:
     """How words become terminals.
 
-    scheme: `auto`, `english` or `single` unknown-word classes. threshold: words seen fewer times become
-    classes. smooth: words seen at most this often share strength with the tags of their class (0 for none).
+    scheme: `auto`, `english` or `single` unknown-word classes. threshold: words seen fewer times become classes; if
+    that is none, classes are learned from words seen once. smooth: words seen at most this often share strength with
+    the tags of their class (0 for none).
     """
 
     scheme: str = "auto"
@@ -95,7 +96,8 @@ def build_lexicon(sentences: Sequence[Tagged], options: LexiconOptions) -> tuple
     """The lexicon of tagged sentences, and how often each terminal goes with each tag."""
     frequency = Counter(word for sentence in sentences for word, _ in sentence)
     known = {word for word, count in frequency.items() if count >= options.threshold}
-    rare = _rare_words(sentences, known, options.scheme)
+    often = {word for word, count in frequency.items() if count > 1}
+    rare = _rare_words(sentences, known, often, options.scheme)
     above = learn_classes(rare) if options.scheme == "auto" else _all_classes(rare)
     lexicon = Lexicon(options.scheme, tuple(sorted(known)), tuple(sorted(above)))
 
@@ -114,10 +116,13 @@ RareCounts = Counter[tuple[tuple[str, ...], str]]
 """(classes that a rare word could have, most specific first; its tag) -> tokens."""
 
 
-def _rare_words(sentences: Sequence[Tagged], known: set[str], scheme: str) -> RareCounts:
-    """What is known of rare words; where no word is rare, of all words, so that unknown ones still find a class."""
+def _rare_words(sentences: Sequence[Tagged], known: set[str], often: set[str], scheme: str) -> RareCounts:
+    """What is known of rare words: those that are not known, or else of known ones those that were seen once.
+
+    Where there are none either, all words are rare, so that unknown ones still find a class.
+    """
     list_classes = candidates(scheme)
-    vocabularies: tuple[set[str], ...] = (known, set())
+    vocabularies: tuple[set[str], ...] = (known, often, set())
     for vocabulary in vocabularies:
         rare: RareCounts = Counter()
         for sentence in sentences:

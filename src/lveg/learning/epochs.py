@@ -66,15 +66,16 @@ def run_epochs(make: Callable[[Floats], Learned], progress: Progress, options: E
     make: the family with given parameters. Each epoch depends on the seed, its number and the state before
     it, so a run that goes on from a checkpoint ends as one that was never interrupted.
     """
-    best, best_score, first, since = progress.value.copy(), -np.inf, 1, 0
+    best, best_score, done, since = progress.value.copy(), -np.inf, 0, 0
+    last = run.rounds(options.epochs)
     kept = run.checkpoint.load() if run.checkpoint is not None else None
     if kept is not None:
         facts, arrays = kept
-        best, first, since = arrays.pop("best"), facts["epoch"] + 1, facts["since"]
+        best, done, since = arrays.pop("best"), facts["epoch"], facts["since"]
         best_score = -np.inf if facts["best_score"] is None else facts["best_score"]
         progress.restore(facts, arrays)
         run.report("resumed", {"epoch": facts["epoch"], "best": facts["best_score"]})
-    for epoch in range(first, options.epochs + 1):
+    for epoch in range(done + 1, last + 1):
         if options.patience and since >= options.patience:
             break
         begun = time.perf_counter()
@@ -84,19 +85,20 @@ def run_epochs(make: Callable[[Floats], Learned], progress: Progress, options: E
             "objective": round(objective, 4),
             "sentences_per_second": round(progress.size / (time.perf_counter() - begun), 1),
         }
-        number, since = float(epoch), since + 1
+        number, done, since = float(epoch), epoch, since + 1
         if run.score is not None:
             number, more = run.score(family)
             facts |= more
         if number > best_score:
             best, best_score, since = progress.value.copy(), number, 0
-        facts["seconds_left"] = round((time.perf_counter() - begun) * (options.epochs - epoch))
+        facts["seconds_left"] = round((time.perf_counter() - begun) * (last - epoch))
         run.report("epoch", facts)
         if run.checkpoint is not None:
             own, arrays = progress.state()
             run.checkpoint.save(
                 {"epoch": epoch, "best_score": best_score, "since": since, **own}, {**arrays, "best": best}
             )
+    run.note(done - since)
     return make(best)
 
 

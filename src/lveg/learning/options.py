@@ -18,6 +18,11 @@ MANY, MOST_MORE, UPDATES, LEAST_BATCH = 3000, 3.0, 40, 8
 UPDATES per epoch, but not below LEAST_BATCH (docs/decisions/0012)."""
 
 
+def scarcity(sentences: int) -> float:
+    """How much more, or less, of something there is with few sentences: from 1 with MANY up to MOST_MORE."""
+    return max(1.0, min(MOST_MORE, math.sqrt(MANY / max(1, sentences))))
+
+
 def fewer(batch: int, sentences: int) -> int:
     """The size of a batch, if it is not given: less than usual if there are few sentences."""
     return min(batch, max(LEAST_BATCH, sentences // UPDATES)) if sentences < MANY else batch
@@ -53,15 +58,17 @@ class GradientOptions(EpochOptions):
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
         """Smaller batches and more epochs where there are few sentences, so that there are enough updates."""
-        more = min(MOST_MORE, math.sqrt(MANY / max(1, sentences)))
-        if more <= 1.0:
-            return self
-        found = {
-            "batch": fewer(self.batch, sentences),
-            "epochs": round(more * self.epochs),
-            "patience": round(more * self.patience),
-        }
-        return replace(self, **{name: value for name, value in found.items() if name not in given})
+        more = scarcity(sentences)
+        return self.unless_given(
+            given,
+            batch=fewer(self.batch, sentences),
+            epochs=round(more * self.epochs),
+            patience=round(more * self.patience),
+        )
+
+    def as_base(self, sentences: int, given: Collection[str]) -> Self:
+        """Smaller batches, but no more epochs: contexts gain more on top of a family that was not learned for long."""
+        return replace(self.for_size(sentences, given), epochs=self.epochs, patience=self.patience)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
@@ -34,6 +34,8 @@ class Run:
 
     score: scores a family on held-out data; None if there is none. checkpoint: where the state of a long run is kept.
     workers: threads if not given; sums over items are taken in a fixed order, so workers change no bit of the result.
+    place: the stage of the run that this is, such as run.0. A round is an epoch or a cycle. fixed: how many rounds a
+    stage has, by its place, where that is known before. best: gets the number of the best round of each stage.
     """
 
     seed: int = 0
@@ -43,6 +45,9 @@ class Run:
     score: Score | None = None
     keep: Keep | None = None
     workers: Workers | None = None
+    place: str = "run"
+    fixed: Mapping[str, int] = field(default_factory=dict)
+    best: dict[str, int] = field(default_factory=dict)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """function(item) for each item, in order, by the workers."""
@@ -55,4 +60,12 @@ class Run:
     def stage(self, number: int, **facts: Any) -> Run:
         """The same for one of several stages of a run, with a checkpoint of its own."""
         checkpoint = self.checkpoint and self.checkpoint.stage(number, **facts)
-        return replace(self, checkpoint=checkpoint, workers=self._workers)
+        return replace(self, checkpoint=checkpoint, workers=self._workers, place=f"{self.place}.{number}")
+
+    def rounds(self, most: int) -> int:
+        """How many rounds this stage has: as many as are known to be best, or `most`."""
+        return self.fixed.get(self.place, most)
+
+    def note(self, best: int) -> None:
+        """Remember the best round of this stage."""
+        self.best[self.place] = best

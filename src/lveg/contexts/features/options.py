@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Self
 
-from lveg.learning.options import CONTEXT
+from lveg.learning.options import CONTEXT, scarcity
 from lveg.options import Options, option
 
 
@@ -12,7 +15,9 @@ from lveg.options import Options, option
 class FeatureOptions(Options):
     """How surface features are learned; docs/decisions/0011 has the reasons for the defaults."""
 
-    feature_rate: float = option(0.1, "AdaGrad's step for the weights of features.", group=CONTEXT, least=1e-9)
+    feature_rate: float = option(
+        0.1, "AdaGrad's step for the weights of features; less if there is little data.", group=CONTEXT, least=1e-9
+    )
     feature_dropout: float = option(
         0.3, "Share of the properties of a phrase that is left out at random while weights are learned.",
         group=CONTEXT, least=0.0, most=0.95,
@@ -21,3 +26,7 @@ class FeatureOptions(Options):
         0.01, "Features get a weight if they are part of a gold tree, or of a rule with this posterior before.",
         group=CONTEXT, least=0.0, most=1.0,
     )  # fmt: skip
+
+    def for_size(self, sentences: int, given: Collection[str]) -> Self:
+        """Smaller steps where there are few sentences."""
+        return self.unless_given(given, feature_rate=round(self.feature_rate / math.sqrt(scarcity(sentences)), 3))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Self
 
+from lveg.learning.options import fewer, scarcity
 from lveg.options import Options, option
 
 NETWORK = "Network"
@@ -24,10 +27,11 @@ class NetworkOptions(Options):
     units: int = option(150, "Units of the hidden layer.", group=NETWORK, least=1, most=4096)
     embedding: int = option(50, "Dimensions of learned vectors.", group=NETWORK, least=1, most=1000)
     network_epochs: int = option(
-        6, "Passes over the data in which the network is learned alone, before it joins the rest.", group=NETWORK,
+        6, "Passes over the data in which the network is learned alone, before it joins the rest; more if there is "
+        "little data.", group=NETWORK,
         least=0,
     )  # fmt: skip
-    network_batch: int = option(16, "Sentences per update in these.", group=NETWORK, least=1)
+    network_batch: int = option(16, "Sentences per update in these; fewer if there are few.", group=NETWORK, least=1)
     network_rate: float = option(0.002, "Adam's step for the network.", group=NETWORK, least=1e-9)
     network_share: float = option(
         0.3, "When it joins the rest, its scores are multiplied by this, and so is its rate.", group=NETWORK,
@@ -37,3 +41,10 @@ class NetworkOptions(Options):
     network_dropout: float = option(
         0.5, "Share of the units that is left out at random while it is learned.", group=NETWORK, least=0.0, most=0.95
     )
+
+    def for_size(self, sentences: int, given: Collection[str]) -> Self:
+        """Smaller batches and more epochs where there are few sentences."""
+        epochs = round(scarcity(sentences) * self.network_epochs)
+        return self.unless_given(
+            given, network_batch=fewer(self.network_batch, sentences), network_epochs=epochs
+        )  # fmt: skip

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
-from lveg.learning.options import CONTEXT, fewer
+from lveg.learning.options import CONTEXT, fewer, scarcity
 from lveg.options import Options, option
 
 
@@ -14,7 +14,9 @@ from lveg.options import Options, option
 class ContextOptions(Options):
     """How contexts are learned, on top of a family that has been learned without them."""
 
-    context_epochs: int = option(4, "Passes over the data.", group=CONTEXT, least=1, may_change=True)
+    context_epochs: int = option(
+        4, "Passes over the data; more if there is little.", group=CONTEXT, least=1, may_change=True
+    )
     context_patience: int = option(
         2, "Stop after this many epochs without a better score on --dev; 0: never.", group=CONTEXT, least=0
     )
@@ -29,7 +31,11 @@ class ContextOptions(Options):
     )  # fmt: skip
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """Smaller batches where there are few sentences, so that there are enough updates."""
-        if "context_batch" in given:
-            return self
-        return replace(self, context_batch=fewer(self.context_batch, sentences))
+        """Smaller batches and more epochs where there are few sentences."""
+        more = scarcity(sentences)
+        return self.unless_given(
+            given,
+            context_batch=fewer(self.context_batch, sentences),
+            context_epochs=round(more * self.context_epochs),
+            context_patience=round(more * self.context_patience),
+        )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Self
 
 from lveg.learning.options import LEARNING, OBJECTIVES, ForestOptions, GradientOptions
 from lveg.options import Options, option
@@ -56,3 +58,7 @@ class LvgOptions(SmoothingOptions, ForestOptions, GradientOptions):
         for name, value in zip(("epochs", "patience"), usual, strict=True):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
+
+    def for_size(self, sentences: int, given: Collection[str]) -> Self:
+        """As for all that is learned by gradients; EM has no batches, and knows little data by heart all the sooner."""
+        return self if self.objective == "generative" else super().for_size(sentences, given)

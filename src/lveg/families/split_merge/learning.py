@@ -35,7 +35,7 @@ def learn(data: TreeData, options: SplitMergeOptions, run: Run) -> tuple[SplitMe
         state, best = state.restored(arrays), state.restored(arrays, "best_")
         run.report("resumed", {"phases": done})
     begun, scores = time.process_time(), [item["score"] for item in history]
-    for step in range(done, len(PHASES) * options.cycles):
+    for step in range(done, len(PHASES) * run.rounds(options.cycles)):
         cycle, name = step // len(PHASES) + 1, PHASES[step % len(PHASES)]
         state = learner.phase(state, cycle, name)
         if name == PHASES[-1]:
@@ -51,6 +51,7 @@ def learn(data: TreeData, options: SplitMergeOptions, run: Run) -> tuple[SplitMe
                 best = state
         if run.checkpoint is not None:
             run.checkpoint.save({"done": step + 1, "history": history}, state.arrays() | best.arrays("best_"))
+    run.note(1 + max(range(len(scores)), key=lambda index: (scores[index], index)))
     told = [{name: fact for name, fact in item.items() if name != "score"} for item in history]
     return learner.finished(best)[0], {"cycles": told}
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Self
 
 from lveg.families.lvg.options import SmoothingOptions
+from lveg.learning.options import scarcity
 from lveg.options import option
 
 SUBTYPES, EM = "Subtypes", "EM"
+
+MOST_SMOOTHING = 0.2
+"""Rules are not smoothed more than this on little data, unless it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,19 @@ class SplitMergeOptions(SmoothingOptions):
         False, "Write the parser of every cycle too, as MODEL.cycle1 and so on.",
         group=SUBTYPES, may_change=True, is_recorded=False,
     )  # fmt: skip
-    split_iterations: int = option(20, "Iterations of EM after a split.", group=EM, least=1)
+    split_iterations: int = option(
+        20, "Iterations of EM after a split; fewer, and more smoothing, if there is little data.", group=EM, least=1
+    )
     merge_iterations: int = option(6, "Iterations of EM after a merge.", group=EM, least=1)
     smooth_iterations: int = option(4, "Iterations of EM with smoothing, at the end of a cycle.", group=EM, least=1)
+
+    def for_size(self, sentences: int, given: Collection[str]) -> Self:
+        """Fewer iterations after a split and more smoothing on little data, which is soon known by heart."""
+        more = scarcity(sentences)
+        if more == 1.0:
+            return self
+        return self.unless_given(
+            given,
+            split_iterations=max(1, round(self.split_iterations / more)),
+            smooth_rules=min(MOST_SMOOTHING, round(self.smooth_rules * more**2, 3)),
+        )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Self
 
 from lveg.contexts.network.options import NetworkOptions
 from lveg.families.tag_lvg.options import SUBTYPES
@@ -48,3 +50,7 @@ class TagFormsOptions(GradientOptions, NetworkOptions):
     def uses_network(self) -> bool:
         """Whether there is a network."""
         return NETWORK in self.context.split(",") if self.context else self.vectors is not None
+
+    def for_size(self, sentences: int, given: Collection[str]) -> Self:
+        """Smaller batches and more epochs where there are few sentences, for the network too."""
+        return NetworkOptions.for_size(super().for_size(sentences, given), sentences, given)
