@@ -29,7 +29,9 @@ from lveg.treebank.penn import read_trees
 from lveg.treebank.synthetic import ENGLISH
 from lveg.trees import Tree
 
-QUICK: dict[str, Any] = {"epochs": 1, "components": 2, "dim": 2, "context_epochs": 1}
+QUICK: dict[str, Any] = {
+    "epochs": 1, "components": 2, "dim": 2, "context_epochs": 1, "units": 8, "embedding": 4, "network_epochs": 1
+}  # fmt: skip
 
 
 def trees() -> list[Tree]:

@@ -26,7 +26,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small_file(folder, "parser", 15, "dev")
     for model in MODELS:
         save_model(train_parser(train, model=model, **quick_options("parser", model)), str(folder / model))
-    save_model(train_parser(folder / "dev.mrg"), str(folder / "other"))
+    save_model(train_parser(folder / "dev.mrg", model="pcfg"), str(folder / "other"))
     (folder / "text").write_text(TEXT)
     return folder
 

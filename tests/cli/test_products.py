@@ -30,7 +30,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save_model(train_parser(train, model="split-merge", seed=seed, **settings), str(folder / name))
     other = folder / "other.mrg"
     other.write_text("".join((DATA / "demo-train.mrg").read_text().splitlines(keepends=True)[:60]))
-    save_model(train_parser(other), str(folder / "other"))
+    save_model(train_parser(other, model="pcfg"), str(folder / "other"))
     (folder / "text").write_text(TEXT)
     return folder
 

@@ -331,8 +331,14 @@ def trained_in_context(context: Kind, base: str, threads: int = 1) -> Parser:
     return in_context(context, base, Setting(threads=threads))
 
 
+def small_context(context: Kind) -> dict[str, Any]:
+    """Options that make a context small and quick to learn."""
+    small = {"units": 8, "embedding": 4, "network_epochs": 1, "network_rate": 0.05}
+    return {item.name: small[item.name] for item in describe(context.load_options()) if item.name in small}
+
+
 def in_context(context: Kind, base: str, setting: Setting) -> Parser:
-    options = small_options(PARSERS[base]) | {"context_epochs": 2, "context_batch": 16}
+    options = small_options(PARSERS[base]) | {"context_epochs": 2, "context_batch": 16} | small_context(context)
     return train_parser(trees()[:50], trees()[50:], base, setting, context=context.name, **options)
 
 
@@ -350,7 +356,7 @@ class TestContexts:
         parser = trained(kind)
         assert isinstance(parser, Parser)
         data = TreeData(parser.coarse, parser.binarisation, trees()[:50])
-        started = context.load_learning()(data, context.load_options()(), 0).context
+        started = context.load_learning()(data, context.load_options()(**small_context(context)), 0).context
         examples = ((started.rows(forest), np.ones(forest.n_edges)) for pair in forests() for forest in pair)
         grown = replace(started.grown(examples), least=0.0)
         value = np.random.default_rng(1).normal(0.0, 0.1, grown.value.shape)

@@ -17,7 +17,7 @@ from lveg.decoding.derivations import tree_of
 from lveg.errors import GrammarError
 from lveg.families.pcfg.family import Pcfg
 from lveg.forest.builders import Constraints, intersect, tree_forest, trees_forest, union
-from lveg.forest.forest import Forest, anchored_rules, build_forest
+from lveg.forest.forest import Forest, anchored_rules, build_forest, part_of
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.estimate import pcfg_weights
 from lveg.grammar.grammar import Grammar, tree_grammar
@@ -239,3 +239,21 @@ def test_gold_joined_to_a_pruned_forest_stays() -> None:
         assert after >= before | {gold.rules}
         lost += gold.rules not in before
     assert lost > 20
+
+
+def test_a_part_of_a_forest_has_the_derivations_with_its_edges() -> None:
+    random = np.random.default_rng(0)
+    for case in random_cases(80, seed=64, least=2, most=80):
+        grammar, _ = subject(case.toy)
+        items = np.array(sorted({rule for one in case.found for rule in one.rules}), np.int32).T.copy()
+        forest = build_forest(grammar, case.words, items)
+        for share in (0.7, 0.9, 1.0):
+            is_kept = random.random(forest.n_edges) < share
+            part, nodes, edges = part_of(forest, is_kept)
+            found = sorted(tuple(edges[list(derivation)]) for derivation in edge_lists(part))
+            assert found == sorted(one for one in edge_lists(forest) if is_kept[list(one)].all())
+            assert part.is_empty == (not found)
+            assert set(edges) == {edge for one in found for edge in one}
+            for name in ("node_symbol", "node_start", "node_end", "node_level"):
+                np.testing.assert_array_equal(getattr(part, name), getattr(forest, name)[nodes])
+            np.testing.assert_array_equal(part.edge_rule, forest.edge_rule[edges])

@@ -35,7 +35,9 @@ def demo() -> None:
         typer.echo(f"   labelled F1 {plain.info['dev']['f1']:.2f}\n")
 
         typer.echo("   The same with latent subtypes and the words around each rule (... --epochs 8)")
-        parser = train_parser(train, dev_trees, setting=setting, epochs=8, batch=64, context_epochs=2)
+        parser = train_parser(
+            train, dev_trees, setting=setting, epochs=8, batch=64, context="features", context_epochs=2
+        )
         path = os.path.join(folder, "demo-parser.lveg")
         save_model(parser, path)
         parser = load_model(path)  # type: ignore[assignment]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from lveg.grammar.grammar import Grammar, Ints
-from lveg.kernels.assemble import BOTTOM, TOP, assemble
+from lveg.kernels.assemble import BOTTOM, TOP, assemble, trim
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,27 @@ def _level(grammar: Grammar, rule: Ints) -> Ints:
     """The level of the nodes that rules make."""
     level: Ints = np.where((rule >= grammar.unary_start) & (rule < grammar.root_start), TOP, BOTTOM).astype(np.int32)
     return level
+
+
+def part_of(forest: Forest, is_kept: npt.NDArray[np.bool_]) -> tuple[Forest, Ints, Ints]:
+    """(the derivations that have only some of the edges, as a forest; the numbers that its nodes and edges had)."""
+    is_kept, is_used = is_kept.copy(), np.empty(forest.n_nodes, np.bool_)
+    trim(forest.edge_ptr, forest.edge_left, forest.edge_right, is_kept, is_used)
+    nodes, edges = (np.flatnonzero(mask).astype(np.int32) for mask in (is_used, is_kept))
+    number = np.append(np.cumsum(is_used) - 1, -1).astype(np.int32)  # children that are not there are -1, and stay so
+    counts = np.bincount(number[forest.edge_head[edges]], minlength=len(nodes))
+    part = Forest(
+        words=forest.words,
+        node_symbol=forest.node_symbol[nodes],
+        node_start=forest.node_start[nodes],
+        node_end=forest.node_end[nodes],
+        node_level=forest.node_level[nodes],
+        edge_ptr=np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
+        edge_rule=forest.edge_rule[edges],
+        edge_left=number[forest.edge_left[edges]],
+        edge_right=number[forest.edge_right[edges]],
+    )
+    return part, nodes, edges
 
 
 def anchored_rules(forest: Forest, edges: Ints | None = None) -> Ints:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lveg.kernels.jit import inner_kernel, kernel
+from lveg.kernels.jit import inner_kernel, kernel, lean_kernel
 
 STAY = -1
 """Rule of an edge from a symbol after the unary step to the same symbol before it: no unary is used."""
@@ -160,3 +160,30 @@ def assemble(
         nodes += 1
         edge_ptr[nodes] = edges
     return item, edge_ptr, edge_rule, edge_left, edge_right
+
+
+@lean_kernel
+def trim(edge_ptr: Any, left: Any, right: Any, is_kept: Any, is_used: Any) -> None:
+    """Of edges to keep, drop those that are in no derivation any more.
+
+    is_used: filled, of each node whether it is in one. Nodes come with children before parents, the root last.
+    """
+    n = is_used.shape[0]
+    for v in range(n):
+        is_used[v] = False
+        for e in range(edge_ptr[v], edge_ptr[v + 1]):
+            if is_kept[e] and (left[e] < 0 or is_used[left[e]]) and (right[e] < 0 or is_used[right[e]]):
+                is_used[v] = True
+            else:
+                is_kept[e] = False
+    # What has a derivation is used from here on only if a parent uses it, so parents come first.
+    for v in range(n - 1):
+        is_used[v] = False
+    for v in range(n - 1, -1, -1):
+        for e in range(edge_ptr[v], edge_ptr[v + 1]):
+            is_kept[e] = is_kept[e] and is_used[v]
+            if is_kept[e]:
+                if left[e] >= 0:
+                    is_used[left[e]] = True
+                if right[e] >= 0:
+                    is_used[right[e]] = True

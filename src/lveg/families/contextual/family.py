@@ -15,7 +15,7 @@ from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import FORBIDDEN, SUMS, Ask, ForestFamily, Mask, Posterior
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
-from lveg.forest.forest import Forest
+from lveg.forest.forest import Forest, part_of
 from lveg.forest.reasons import Part, difference, edge_text, real_edges
 from lveg.grammar.grammar import Floats, Grammar, Ints
 
@@ -111,7 +111,9 @@ class Contextual(ForestFamily):
 
     def log_factor(self, forest: Forest) -> Floats:
         """The log factor of each edge of a forest."""
-        kept = self._kept(forest)
+        return self._log_factor(forest, self._kept(forest))
+
+    def _log_factor(self, forest: Forest, kept: Kept | None) -> Floats:
         score = self._score([context.rows(forest) for context in self.contexts], kept=kept)
         if kept is not None:
             score[~kept] = OUT
@@ -119,16 +121,32 @@ class Contextual(ForestFamily):
 
     def _kept(self, forest: Forest) -> Kept | None:
         """Of each edge whether contexts are asked about it; None if they are asked about all."""
-        if not self.least or forest.is_empty:
+        return self._likely(forest, self._first(forest))
+
+    def _first(self, forest: Forest) -> Posterior | None:
+        """What the family alone says, if that decides what contexts are asked about."""
+        return self.family.posterior(forest) if self.least and not forest.is_empty else None
+
+    def _likely(self, forest: Forest, first: Posterior | None) -> Kept | None:
+        if first is None or not first.is_sound:
             return None
-        first = self.family.posterior(forest)
-        return (first.edge >= self.least) | (forest.edge_rule < 0) if first.is_sound else None
+        return (first.edge >= self.least) | (forest.edge_rule < 0)
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
-        """Inside and outside over the forest."""
-        own = self.log_factor(forest)
-        found = self.family.posterior(forest, own if log_factor is None else own + log_factor)
-        return replace(found, log_factor=own)
+        """Inside and outside over the forest, or over what is not out of the question of it if nothing is lost so."""
+        first = self._first(forest)
+        kept = self._likely(forest, first)
+        own = self._log_factor(forest, kept)
+        total = own if log_factor is None else own + log_factor
+        if first is None or kept is None or first.edge_weight.size:
+            return replace(self.family.posterior(forest, total), log_factor=own)
+        part, nodes, edges = part_of(forest, kept)
+        found = self.family.posterior(part, total[edges]) if part.n_nodes else first
+        if not part.n_nodes or not found.is_sound:
+            return replace(self.family.posterior(forest, total), log_factor=own)
+        edge, node = first.edge * np.exp(OUT), np.zeros(forest.n_nodes)
+        edge[edges], node[nodes] = found.edge, found.node
+        return replace(found, edge=edge, node=node, log_factor=own)
 
     def without(self, forest: Forest, edges: Mask, posterior: Posterior) -> Posterior:
         """What `posterior` would have said of a forest without some edges, for all the others."""
