@@ -8,7 +8,10 @@ import typer
 
 from lveg.cli.options import Quiet
 
-SMALL = {"epochs": 1, "cycles": 2, "components": 4, "subtypes": 2, "warm": 1, "batch": 16}
+SMALL = {
+    "epochs": 1, "cycles": 2, "components": 4, "subtypes": 2, "warm": 1, "batch": 16, "context_epochs": 1,
+    "network_epochs": 1,
+}  # fmt: skip
 """Options that make training quick, for the models that have them."""
 
 
@@ -52,7 +55,7 @@ def exercise(task: str, names: list[str]) -> tuple[int, float]:
     """Train and use a tiny model of each name; how many kernels were compiled for it, and CPU seconds."""
     import time
 
-    from lveg.families.registry import find
+    from lveg.families.registry import find, layers
     from lveg.kernels.jit import watch_compilation
     from lveg.model import combine
     from lveg.options import describe
@@ -70,9 +73,11 @@ def exercise(task: str, names: list[str]) -> tuple[int, float]:
     begun = time.process_time()
     with watch_compilation(watch):
         parsers = []
-        for name in names:
-            own = {item.name for item in describe(find(task, name).load_options())}
+        for name, context in (pair for model in names for pair in variants(task, model)):
+            kinds = [find(task, name), *layers(task, context, name)]
+            own = {item.name for kind in kinds for item in describe(kind.load_options())}
             options: dict[str, Any] = {key: value for key, value in SMALL.items() if key in own}
+            options |= {} if context is None else {"context": context}
             if task == "tagger":
                 tagger = train_tagger(tagged[:25], tagged[25:], name, **options)
                 for decoder in ("posterior", "viterbi"):
@@ -85,6 +90,21 @@ def exercise(task: str, names: list[str]) -> tuple[int, float]:
             parser.parse("colourless green ideas sleep furiously")
             parser.sample(trees[0].words(), 2)
             parser.log_prob(trees[0])
+            parser.explain(trees[0].words())
         if parsers:
             combine(parsers).parse(trees[0].words())
     return count, time.process_time() - begun
+
+
+def variants(task: str, name: str) -> list[tuple[str, str | None]]:
+    """The model alone, and with all contexts if it is the default one or has contexts of its own."""
+    from lveg.families.registry import default_kind, find, trainable_contexts
+    from lveg.options import describe
+
+    found: list[tuple[str, str | None]] = [(name, None)]
+    if trainable_contexts(task) and name == default_kind(task).name:
+        found.append((name, ",".join(trainable_contexts(task))))
+    for item in describe(find(task, name).load_options()):
+        if item.name == "context":
+            found.append((name, max(item.option.choices, key=len)))
+    return found
