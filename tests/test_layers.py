@@ -49,7 +49,7 @@ LAYERS = {
     "decoding": "families.forest families.chain forest grammar kernels",
     "model": "families.registry families.forest families.chain families decoding chart forest grammar",
     "model_io": "model families.registry families.family families.forest families.chain container grammar",
-    "evaluation": "model annotate treebank chart",
+    "evaluation": "model annotate decoding treebank chart",
     "annotate": "model chart forest treebank",
     "output": "model decoding forest treebank drawing",
     "training": "model evaluation families.registry families.forest families.chain learning task_options "
