@@ -33,6 +33,14 @@ class Context(Stored):
     def with_value(self, value: Floats) -> Self:
         """The same context with other parameters, which are not copied."""
 
+    def scaled(self, share: float) -> Self:
+        """With log factors that are multiplied by a number; only for contexts that are learned alone at first."""
+        raise NotImplementedError
+
+    def rounded(self) -> Self:
+        """As a model file keeps it."""
+        return self
+
 
 class ForestContext(Context):
     """A factor for each edge of a forest."""
@@ -66,14 +74,6 @@ class ForestContext(Context):
 
     def grown(self, examples: Iterable[tuple[Ints, Floats]]) -> Self:
         """With parameters for what occurs in some forests, given their rows and the posterior of each edge."""
-        return self
-
-    def scaled(self, share: float) -> Self:
-        """With log factors that are multiplied by a number; only for contexts that are learned alone at first."""
-        raise NotImplementedError
-
-    def rounded(self) -> Self:
-        """As a model file keeps it."""
         return self
 
 
@@ -134,14 +134,6 @@ class ChainContext(Context):
     @abstractmethod
     def widened(self, width: int) -> Self:
         """The same, of tags with one state, for tags with this many states that are all alike."""
-
-    def scaled(self, share: float) -> Self:
-        """With log factors that are multiplied by a number; only for contexts that are learned alone at first."""
-        raise NotImplementedError
-
-    def rounded(self) -> Self:
-        """As a model file keeps it."""
-        return self
 
 
 def forest_rows(words: Sequence[Sequence[int]], forest: Forest) -> Ints:

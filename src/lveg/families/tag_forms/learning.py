@@ -69,7 +69,7 @@ def learn_gaussian(data: TagData, options: TagFormsOptions, pruner: TagForms, ru
 
 
 def descend(first: TagForms, data: TagData, options: TagFormsOptions, run: Run) -> TagForms:
-    """The tagger learned by gradients: the chain and networks by Adam, forms by AdaGrad, in the rows of each batch."""
+    """The tagger learned by gradients: by Adam, of forms only in the rows of each batch."""
     examples = first.examples(data.grammar, data.tagged)
     size, n_batches, own = len(examples), batches(len(examples), options.batch), first.family.value
     optimisers: list[Optimiser] = [Adam.at(own, own, options.learning_rate, options.l2 / size, n_batches)]

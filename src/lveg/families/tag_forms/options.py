@@ -40,6 +40,12 @@ class TagFormsOptions(GradientOptions, NetworkOptions):
     patience: int = with_default(GradientOptions, "patience", 3)
     decay: float = with_default(GradientOptions, "decay", 0.9)
     l2: float = with_default(GradientOptions, "l2", 0.2)
+    units: int = with_default(NetworkOptions, "units", 128)
+    network_batch: int = with_default(NetworkOptions, "network_batch", 32)
+    network_rate: float = with_default(NetworkOptions, "network_rate", 0.003)
+    network_share: float = with_default(NetworkOptions, "network_share", 0.7)
+    network_l2: float = with_default(NetworkOptions, "network_l2", 1e-6)
+    network_dropout: float = with_default(NetworkOptions, "network_dropout", 0.3)
 
     @property
     def uses_forms(self) -> bool:
