@@ -103,14 +103,17 @@ def options_of(language: str, system: str, seed: int) -> dict[str, Any]:
 
 
 def settings_of(options: dict[str, Any]) -> str:
-    """A short name of all options, those with their defaults too, for all seeds the same."""
+    """A short name of all options, those with their defaults too, for all seeds the same.
+
+    What is held out does not count: there is a development part.
+    """
     rest = {name: value for name, value in options.items() if name not in ("model", "seed")}
     task = TaggerOptions.take(rest).record()
     own = find("tagger", options["model"]).load_options().take(rest).record()
     if rest:
         raise SystemExit(f"a tagger of model {options['model']} has no option {', '.join(rest)}")
     chosen = {"model": options["model"], **task, **own}
-    del chosen["seed"]
+    del chosen["seed"], chosen["held_out"]
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:8]
 
 
