@@ -99,6 +99,15 @@ def test_an_option_of_a_context_asks_for_it() -> None:
         train_parser(trees()[:60], model="pcfg", units=4, context="none")
 
 
+def test_vectors_that_cannot_be_read_are_told_before_anything_is_learned() -> None:
+    seen: list[str] = []
+    setting = Setting(report=lambda event, facts: seen.append(event))
+    with pytest.raises(UsageError, match="nowhere.txt: cannot be read"):
+        train_parser(trees()[:60], trees()[60:], setting=setting, vectors="nowhere.txt", **QUICK)
+    assert "grammar" in seen
+    assert "epoch" not in seen
+
+
 def test_probabilities_of_constituents_are_as_sharp_as_the_development_trees_say() -> None:
     parser = train_parser(trees()[:60], trees()[60:], **QUICK)
     plain, gold = replace(parser, info={}), trees()[60:]

@@ -129,9 +129,10 @@ def _learn_parser(
     )  # fmt: skip
     data = TreeData(start.coarse, binarisation, trees)
     is_staged = above or recipe.partners
+    contexts = _contexts(data, above, task.seed)
     family, facts = kind.load_learning()(data, own, run.stage(0) if is_staged else run)
     if above:
-        family = _with_contexts(data, family, own, above, run.stage(1))
+        family = _with_contexts(data, family, own, above, contexts, run.stage(1))
     if recipe.partners:
         members = (family, *_partners(data, recipe.partners, run))
         family = combine([replace(start, family=member) for member in members]).family
@@ -332,14 +333,20 @@ def _partners(data: TreeData, partners: Sequence[Kind], run: Run) -> list[Judge]
     return found
 
 
-def _with_contexts(data: TreeData, family: Any, own: Options, above: dict[Kind, Options], run: Run) -> Judge:
+def _contexts(data: TreeData, above: dict[Kind, Options], seed: int) -> list[Any]:
+    """The contexts to put on top, before they are learned; made first, so that a file that is missing is told first."""
+    return [kind.load_learning()(data, chosen, seed) for kind, chosen in above.items() if not kind.is_layer]
+
+
+def _with_contexts(
+    data: TreeData, family: Any, own: Options, above: dict[Kind, Options], contexts: Sequence[Any], run: Run
+) -> Judge:
     """The family with contexts on top, learned; the forests are those that its own options tell of."""
-    (layer, options), *contexts = above.items()
+    layer, options = next(iter(above.items()))
     if not isinstance(family, ForestFamily):
         raise UsageError(f"a parser of model {family.name} takes no context")
-    started = [kind.load_learning()(data, chosen, run.seed) for kind, chosen in contexts]
     forests = own if isinstance(own, ForestOptions) else ForestOptions()
-    learned: Judge = layer.load_learning()(data, family, started, options, forests, run)
+    learned: Judge = layer.load_learning()(data, family, contexts, options, forests, run)
     return learned
 
 

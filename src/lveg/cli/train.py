@@ -35,8 +35,8 @@ _DATA = {"parser": "Bracketed trees: files, directories, .gz.", "tagger": "CoNLL
 _HELP = {
     "parser": """Train a constituency parser on bracketed trees.
 
-    Without --model you get the most accurate single grammar, with --context
-    features. Function labels, traces and X-over-X unaries are removed first, as is
+    Without --model you get the most accurate single grammar, with all
+    contexts. Function labels, traces and X-over-X unaries are removed first, as is
     usual in the field; options keep them. With --dev the parser is scored as EVALB
     does, and the best epoch, or cycle, is kept. Without it a tenth of the trees is
     held out to find out how long to learn; then all are learned from.
