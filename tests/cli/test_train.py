@@ -109,7 +109,7 @@ def test_a_stray_file_is_skipped_with_a_notice(run: Run, samples: Samples) -> No
     ids=" ".join,
 )
 def test_options_make_models_that_work(run: Run, samples: Samples, options: tuple[str, ...]) -> None:
-    assert run("train", "parser", samples.train_trees, "--out", "m", *options, "-q").status == 0
+    assert run(*PLAIN, samples.train_trees, "--out", "m", *options, "-q").status == 0
     scores = json.loads(run("evaluate", samples.dev_trees, "--model", "m", "--json").out)
     assert (scores["sentences"], scores["skipped"]) == (40, 0)
     assert scores["f1"] > 40
