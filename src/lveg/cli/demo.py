@@ -34,7 +34,7 @@ def demo() -> None:
         plain = train_parser(train, dev_trees, "pcfg", setting)
         typer.echo(f"   labelled F1 {plain.info['dev']['f1']:.2f}\n")
 
-        typer.echo("   The same with latent subtypes and the words around each rule (... --epochs 8)")
+        typer.echo("   With latent subtypes and the words around each rule (... --context features --epochs 8)")
         parser = train_parser(
             train, dev_trees, setting=setting, epochs=8, batch=64, context="features", context_epochs=2
         )

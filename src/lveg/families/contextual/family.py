@@ -133,20 +133,22 @@ class Contextual(ForestFamily):
         return (first.edge >= self.least) | (forest.edge_rule < 0)
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
-        """Inside and outside over the forest, or over what is not out of the question of it if nothing is lost so."""
+        """Inside and outside over the forest, or over the part that is not out of the question, if it has a derivation.
+
+        A family that gives edges weights of their own keeps them for all edges.
+        """
         first = self._first(forest)
         kept = self._likely(forest, first)
         own = self._log_factor(forest, kept)
         total = own if log_factor is None else own + log_factor
-        if first is None or kept is None or first.edge_weight.size:
-            return replace(self.family.posterior(forest, total), log_factor=own)
-        part, nodes, edges = part_of(forest, kept)
-        found = self.family.posterior(part, total[edges]) if part.n_nodes else first
-        if not part.n_nodes or not found.is_sound:
-            return replace(self.family.posterior(forest, total), log_factor=own)
-        edge, node = first.edge * np.exp(OUT), np.zeros(forest.n_nodes)
-        edge[edges], node[nodes] = found.edge, found.node
-        return replace(found, edge=edge, node=node, log_factor=own)
+        if first is not None and kept is not None and not first.edge_weight.size:
+            part, nodes, edges = part_of(forest, kept)
+            found = first if part.is_empty else self.family.posterior(part, total[edges])
+            if not part.is_empty and found.is_sound:
+                edge, node = first.edge * np.exp(OUT), np.zeros(forest.n_nodes)
+                edge[edges], node[nodes] = found.edge, found.node
+                return replace(found, edge=edge, node=node, log_factor=own)
+        return replace(self.family.posterior(forest, total), log_factor=own)
 
     def without(self, forest: Forest, edges: Mask, posterior: Posterior) -> Posterior:
         """What `posterior` would have said of a forest without some edges, for all the others."""
