@@ -43,11 +43,10 @@ def measure(name: str, options: list[str]) -> list[object]:
     with tempfile.TemporaryDirectory() as folder:
         model = str(Path(folder) / "model")
         cost, _ = run("train", "parser", train, "--dev", dev, "--out", model, "--threads", "1", "--quiet", *options)
-        spent, found = run(
-            "evaluate", dev, "--model", model, "--json", "--calibration", "--threads", "1", "--quiet"
-        )  # fmt: skip
+        check = ["evaluate", dev, "--model", model, "--json", "--threads", "1", "--quiet"]
+        spent, _ = run(*check)
         start, _ = run("info", model)
-        scores, size = json.loads(found), Path(model).stat().st_size / 1e6
+        scores, size = json.loads(run(*check, "--calibration")[1]), Path(model).stat().st_size / 1e6
         decoder = json.loads(run("info", model, "--json")[1]).get("decoder", "max-rule")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     return [

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import typer
 
+TRAINED, SCORED = 600, 150
+"""How many trees of the training and of the development file are used: enough to see what subtypes and contexts do."""
+
 PARSED = (
     "The dogs near the river saw a cat with a telescope .",
     "She thinks that the old teacher and her students sold the books .",
@@ -11,33 +14,34 @@ PARSED = (
 
 
 def demo() -> None:
-    """Train a parser and a tagger on the treebank that comes with lveg, use them, and score them.
+    """Train a parser and a tagger on a part of the treebank that comes with lveg, use them, and score them.
 
     Takes about a minute the first time, while the kernels are compiled.
     """
     import os
     import shutil
     import tempfile
+    from itertools import islice
 
     from lveg.cli.console import console_report
     from lveg.drawing import draw_text
     from lveg.model_io import load_model, save_model
     from lveg.parallel import default_threads
     from lveg.training import Setting, train_parser, train_tagger
+    from lveg.treebank.penn import read_trees
     from lveg.treebank.synthetic import ENGLISH
 
     data = ENGLISH.parent
     with tempfile.TemporaryDirectory() as folder, console_report() as report:
         setting = Setting(default_threads(), report)
-        train, dev_trees = [str(data / "demo-train.mrg")], [str(data / "demo-dev.mrg")]
-        typer.echo("1. The grammar of 1,750 trees (lveg train parser demo-train.mrg --model pcfg ...)")
+        train = list(islice(read_trees([data / "demo-train.mrg"]), TRAINED))
+        dev_trees = list(islice(read_trees([data / "demo-dev.mrg"]), SCORED))
+        typer.echo(f"1. The grammar of {TRAINED} trees (lveg train parser TREES --model pcfg ...)")
         plain = train_parser(train, dev_trees, "pcfg", setting)
         typer.echo(f"   labelled F1 {plain.info['dev']['f1']:.2f}\n")
 
-        typer.echo("   With latent subtypes and the words around each rule (... --context features --epochs 8)")
-        parser = train_parser(
-            train, dev_trees, setting=setting, epochs=8, batch=64, context="features", context_epochs=2
-        )
+        typer.echo("   With latent subtypes and the words around each rule (... --context features --epochs 4)")
+        parser = train_parser(train, dev_trees, setting=setting, epochs=4, context="features", context_epochs=2)
         path = os.path.join(folder, "demo-parser.lveg")
         save_model(parser, path)
         parser = load_model(path)  # type: ignore[assignment]

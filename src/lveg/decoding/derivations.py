@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lveg.decoding.marginals import Span, constituents, tag_posteriors
+from lveg.decoding.marginals import Shares, constituent_shares, span_keys, tag_posteriors
 from lveg.errors import UsageError
 from lveg.families.forest import Posterior
 from lveg.forest.best import best_derivations
@@ -60,53 +60,52 @@ def mbr_scores(grammar: Grammar, forest: Forest, posterior: Posterior, penalty: 
     Penalty 0 is expected labelled recall (Goodman 1996), which proposes far too much where phrases may have any
     number of children; None is the penalty of highest expected F1, see `f1_scores`.
     """
-    share = constituents(grammar, forest, posterior, _LEAST_SHARE)
-    return f1_scores(grammar, forest, share, tag_posteriors(grammar, forest, posterior), penalty)
+    shares = constituent_shares(grammar, forest, posterior, _LEAST_SHARE)
+    expected = float(shares.share.sum())
+    return f1_scores(grammar, forest, shares, expected, tag_posteriors(grammar, forest, posterior), penalty)
 
 
 def oracle_tree(grammar: Grammar, forest: Forest, gold: Tree) -> Tree:
     """The tree in the forest that is closest to the gold tree by labelled F1."""
-    share = {(node.label, start, end): 1.0 for node, start, end in gold.spans()[1:] if node.word is None}
+    spans = {(node.label, start, end) for node, start, end in gold.spans()[1:] if node.word is None}
+    width = forest.n_words + 1
+    keys = [
+        (grammar.label_ids[label] * width + start) * width + end
+        for label, start, end in spans
+        if label in grammar.label_ids
+    ]
+    shares = Shares(np.sort(np.array(keys, np.int64)), np.ones(len(keys)))
     numbers = {tag: index for index, tag in enumerate(grammar.tags)}
     tags = np.zeros((forest.n_words, len(numbers)))
     for index, tag in enumerate(gold.tags()):
         if tag in numbers:
             tags[index, numbers[tag]] = 1.0
-    ((_, edges),) = best_derivations(forest, f1_scores(grammar, forest, share, tags, None))
+    ((_, edges),) = best_derivations(forest, f1_scores(grammar, forest, shares, len(spans), tags, None))
     return tree_of(grammar, forest, edges, gold.words())
 
 
 def f1_scores(
-    grammar: Grammar, forest: Forest, share: dict[Span, float], tag_share: Floats, penalty: float | None
+    grammar: Grammar, forest: Forest, shares: Shares, expected: float, tag_share: Floats, penalty: float | None
 ) -> Floats:
     """Edge scores whose sum is the matched constituents less a penalty for each proposed, and the matched tags.
 
-    share, tag_share: how much a constituent, or the tag of a word, counts as matched. None finds the penalty whose
-    best derivation has the highest F1 of matched constituents: half that F1 (Dinkelbach 1967), raised in turns;
-    tags then only decide between equals.
+    shares, tag_share: how much a constituent, or the tag of a word, counts as matched. expected: how many constituents
+    there are to match. None finds the penalty whose best derivation has the highest F1 of matched constituents: half
+    that F1 (Dinkelbach 1967), raised in turns; tags then only decide between equals.
     """
     matched = np.zeros(forest.n_edges)
     proposed = np.zeros(forest.n_edges)
     rules, heads = forest.edge_rule, forest.edge_head
-    start, end, symbol = forest.node_start, forest.node_end, forest.node_symbol
-    is_phrase = (symbol >= 0) & grammar.is_phrase[symbol]
-    has_share = np.zeros((forest.n_words + 1, forest.n_words + 1), bool)  # of spans
-    for _, first, last in share:
-        has_share[first, last] = True
-    own = np.zeros(forest.n_nodes)  # how much a node counts as a constituent
-    for node in np.flatnonzero(is_phrase & has_share[start, end]).tolist():
-        own[node] = share.get((grammar.symbols[symbol[node]].label, int(start[node]), int(end[node])), 0.0)
-    binary = np.flatnonzero((rules >= 0) & (rules < grammar.unary_start) & is_phrase[heads])
-    matched[binary], proposed[binary] = own[heads[binary]], 1.0
-    unary = np.flatnonzero((rules >= grammar.unary_start) & (rules < grammar.root_start) & is_phrase[heads])
-    added = grammar.added_labels
-    for edge, rule, node in zip(
-        unary.tolist(), (rules[unary] - grammar.unary_start).tolist(), heads[unary].tolist(), strict=True
-    ):
-        proposed[edge] = len(added[rule])
-        if has_share[start[node], end[node]]:
-            span = int(start[node]), int(end[node])
-            matched[edge] = sum(share.get((label, *span), 0.0) for label in added[rule])
+    phrase = np.where(forest.node_symbol >= 0, grammar.phrase_label[forest.node_symbol], -1)[heads]
+    binary = np.flatnonzero((rules >= 0) & (rules < grammar.unary_start) & (phrase >= 0))
+    matched[binary] = shares.of(span_keys(forest, phrase[binary], heads[binary]))
+    proposed[binary] = 1.0
+    unary = np.flatnonzero((rules >= grammar.unary_start) & (rules < grammar.root_start))
+    added = grammar.added_table[rules[unary] - grammar.unary_start]
+    step, place = np.nonzero(added >= 0)
+    edges = unary[step]
+    np.add.at(matched, edges, shares.of(span_keys(forest, added[step, place], heads[edges])))
+    np.add.at(proposed, edges, 1.0)
     lexical = np.flatnonzero(forest.edge_rule >= grammar.lexical_start)
     tags = np.zeros(forest.n_edges)
     tag_ids = grammar.rule_lhs[forest.edge_rule[lexical]] - grammar.n_nonterminals
@@ -114,7 +113,6 @@ def f1_scores(
     if penalty is not None:
         return matched - penalty * proposed + tags
     tags *= _TAG_SHARE
-    expected = sum(share.values())
     f1 = 0.6
     for _ in range(_F1_TURNS):
         ((_, edges),) = best_derivations(forest, matched - f1 / 2 * proposed + tags)

@@ -3,45 +3,72 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from dataclasses import dataclass
 
 import numpy as np
 
 from lveg.families.forest import Posterior
 from lveg.forest.forest import Forest
-from lveg.grammar.grammar import Floats, Grammar
-from lveg.grammar.symbols import PHRASE
+from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.assemble import BOTTOM
 
 Span = tuple[str, int, int]
 """(label, start, end) of a constituent."""
 
 
-def constituents(
-    grammar: Grammar, forest: Forest, posterior: Posterior, least: float = 0.0
-) -> dict[Span, float]:  # fmt: skip
+@dataclass(frozen=True)
+class Shares:
+    """How much each constituent of a sentence counts: its probability, or 1 in a gold tree."""
+
+    key: Ints
+    """See `span_keys`; in ascending order."""
+    share: Floats
+
+    def of(self, keys: Ints) -> Floats:
+        """How much the constituents with these keys count."""
+        if not self.key.size:
+            return np.zeros(keys.shape)
+        place = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
+        return np.where(self.key[place] == keys, self.share[place], 0.0)
+
+
+def span_keys(forest: Forest, labels: Ints, nodes: Ints) -> Ints:
+    """One number for each constituent with a label over the span of a node."""
+    width = forest.n_words + 1
+    return (labels * width + forest.node_start[nodes]) * width + forest.node_end[nodes]
+
+
+def constituent_shares(grammar: Grammar, forest: Forest, posterior: Posterior, least: float = 0.0) -> Shares:
     """P(the tree has this constituent | sentence) of every phrase that the forest allows  [math: marginals].
 
     A label over a span is there once or not at all, however many steps of a unary chain carry it. least: what has a
     smaller posterior may be left out.
     """
-    share: dict[Span, float] = defaultdict(float)
-    plain = posterior.node.copy()  # of nodes before the unary step: how often no unary rule is above them
-    rules, heads, chains = forest.edge_rule, forest.edge_head, grammar.chain_labels
-    unary = (rules >= grammar.unary_start) & (rules < grammar.root_start) & (posterior.edge >= least)
-    for edge in np.flatnonzero(unary).tolist():
-        node = heads[edge]
-        span = int(forest.node_start[node]), int(forest.node_end[node])
-        plain[forest.edge_left[edge]] -= posterior.edge[edge]
-        for label in chains[rules[edge] - grammar.unary_start]:
-            share[label, *span] += float(posterior.edge[edge])
-    bottom = (forest.node_level == BOTTOM) & (forest.node_symbol >= 0) & (posterior.node >= least)
-    for node in np.flatnonzero(bottom).tolist():
-        symbol = grammar.symbols[forest.node_symbol[node]]
-        if symbol.kind == PHRASE:
-            key = symbol.label, int(forest.node_start[node]), int(forest.node_end[node])
-            share[key] += max(float(plain[node]), 0.0)
-    return {key: min(value, 1.0) for key, value in share.items()}
+    rules = forest.edge_rule
+    unary = np.flatnonzero((rules >= grammar.unary_start) & (rules < grammar.root_start) & (posterior.edge >= least))
+    chains = grammar.chain_table[rules[unary] - grammar.unary_start]
+    step, place = np.nonzero(chains >= 0)
+    edges = unary[step]
+    below = forest.edge_left[unary]
+    covered = np.bincount(below, posterior.edge[unary], forest.n_nodes)  # how often a unary rule is above a node
+    phrase = np.where(forest.node_symbol >= 0, grammar.phrase_label[forest.node_symbol], -1)
+    bottom = np.flatnonzero((forest.node_level == BOTTOM) & (phrase >= 0) & (posterior.node >= least))
+    keys = np.append(
+        span_keys(forest, chains[step, place], forest.edge_head[edges]), span_keys(forest, phrase[bottom], bottom)
+    )
+    plain = np.maximum(posterior.node[bottom] - covered[bottom], 0.0)
+    key, inverse = np.unique(keys, return_inverse=True)
+    total = np.bincount(inverse, np.append(posterior.edge[edges], plain), len(key))
+    return Shares(key, np.minimum(total, 1.0))
+
+
+def constituents(grammar: Grammar, forest: Forest, posterior: Posterior) -> dict[Span, float]:
+    """The shares of all constituents that the forest allows, by label and span."""
+    shares, width = constituent_shares(grammar, forest, posterior), forest.n_words + 1
+    return {
+        (grammar.labels[key // width // width], key // width % width, key % width): share
+        for key, share in zip(shares.key.tolist(), shares.share.tolist(), strict=True)
+    }
 
 
 def tag_posteriors(grammar: Grammar, forest: Forest, posterior: Posterior) -> Floats:

@@ -133,14 +133,45 @@ class Grammar:
         return found
 
     @cached_property
-    def added_labels(self) -> list[list[str]]:
-        """Of each unary rule the labels of the phrases that it adds: those of its chain but the last, in order."""
-        unary = self.kind_slice("unary")
-        found = []
-        for lhs, child, labels in zip(self.rule_lhs[unary], self.rule_left[unary], self.chain_labels, strict=True):
-            last = {self.symbols[child].label} if self.symbols[child].kind == PHRASE else set()
-            found.append(sorted(({self.symbols[lhs].label} | labels) - last))
-        return found
+    def added_labels(self) -> list[set[str]]:
+        """Of each unary rule the labels of the phrases that it adds: those of its chain but the last."""
+        children = (self.symbols[child] for child in self.rule_left[self.kind_slice("unary")])
+        last = ({child.label} if child.kind == PHRASE else set() for child in children)
+        return [labels - below for labels, below in zip(self.chain_labels, last, strict=True)]
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of phrases, in alphabetical order."""
+        own = {symbol.label for symbol in self.symbols if symbol.kind == PHRASE}
+        return tuple(sorted(own.union(*self.chain_labels)))
+
+    @cached_property
+    def label_ids(self) -> dict[str, int]:
+        """The number of each label of phrases."""
+        return {label: index for index, label in enumerate(self.labels)}
+
+    @cached_property
+    def phrase_label(self) -> Ints:
+        """The number of its label, by symbol; -1 for symbols that are no phrases."""
+        return np.array(
+            [self.label_ids[symbol.label] if symbol.kind == PHRASE else -1 for symbol in self.symbols], np.int64
+        )
+
+    @cached_property
+    def chain_table(self) -> Ints:
+        """`chain_labels` as numbers, one row per unary rule, filled up with -1."""
+        return self._table(self.chain_labels)
+
+    @cached_property
+    def added_table(self) -> Ints:
+        """`added_labels` as numbers, one row per unary rule, filled up with -1."""
+        return self._table(self.added_labels)
+
+    def _table(self, labels: list[set[str]]) -> Ints:
+        table = np.full((len(labels), max(map(len, labels), default=0)), -1)
+        for row, group in zip(table, labels, strict=True):
+            row[: len(group)] = sorted(self.label_ids[label] for label in group)
+        return table
 
     @cached_property
     def is_phrase(self) -> npt.NDArray[np.bool_]:
