@@ -103,9 +103,9 @@ def f1_scores(
     unary = np.flatnonzero((rules >= grammar.unary_start) & (rules < grammar.root_start))
     added = grammar.added_table[rules[unary] - grammar.unary_start]
     step, place = np.nonzero(added >= 0)
-    edges = unary[step]
-    np.add.at(matched, edges, shares.of(span_keys(forest, added[step, place], heads[edges])))
-    np.add.at(proposed, edges, 1.0)
+    adding = unary[step]
+    np.add.at(matched, adding, shares.of(span_keys(forest, added[step, place], heads[adding])))
+    np.add.at(proposed, adding, 1.0)
     lexical = np.flatnonzero(forest.edge_rule >= grammar.lexical_start)
     tags = np.zeros(forest.n_edges)
     tag_ids = grammar.rule_lhs[forest.edge_rule[lexical]] - grammar.n_nonterminals

@@ -6,25 +6,28 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from lveg.families.forest import Posterior
 from lveg.forest.forest import Forest
-from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.grammar.grammar import Floats, Grammar
 from lveg.kernels.assemble import BOTTOM
 
 Span = tuple[str, int, int]
 """(label, start, end) of a constituent."""
+
+Keys = npt.NDArray[np.signedinteger]
 
 
 @dataclass(frozen=True)
 class Shares:
     """How much each constituent of a sentence counts: its probability, or 1 in a gold tree."""
 
-    key: Ints
+    key: Keys
     """See `span_keys`; in ascending order."""
     share: Floats
 
-    def of(self, keys: Ints) -> Floats:
+    def of(self, keys: Keys) -> Floats:
         """How much the constituents with these keys count."""
         if not self.key.size:
             return np.zeros(keys.shape)
@@ -32,7 +35,7 @@ class Shares:
         return np.where(self.key[place] == keys, self.share[place], 0.0)
 
 
-def span_keys(forest: Forest, labels: Ints, nodes: Ints) -> Ints:
+def span_keys(forest: Forest, labels: Keys, nodes: Keys) -> Keys:
     """One number for each constituent with a label over the span of a node."""
     width = forest.n_words + 1
     return (labels * width + forest.node_start[nodes]) * width + forest.node_end[nodes]
