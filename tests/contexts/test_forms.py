@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from oracles import central_difference
 
+from lveg.contexts.forms import properties
 from lveg.contexts.forms.context import GRID, Forms, start_forms
-from lveg.contexts.forms.properties import Properties, learn_properties, own_names, shape
+from lveg.contexts.forms.properties import PLACES, Properties, learn_properties, near_name, own_names, pair_names, shape
 from lveg.errors import GrammarError
 from lveg.families.chain import each_sentence, lattices, open_table, word_tags
 from lveg.families.tag_forms.family import TagForms, start_chain
@@ -93,19 +94,50 @@ def test_neighbours_need_to_be_seen_twice() -> None:
     assert len({*forms.names}) == len(forms.names)
 
 
+def expected_rows(forms: Properties, words: list[str]) -> list[list[str]]:
+    """The properties of each word that have rows, from their definition."""
+    low = ["", "", *(word.lower() for word in words), "", ""]
+    return [
+        [
+            name
+            for name in (
+                *own_names(word, i == 0),
+                *(near_name(place, low[i + 2 + place]) for place in PLACES),
+                *pair_names(*low[i + 1 : i + 4]),
+            )
+            if name in forms.names
+        ]
+        for i, word in enumerate(words)
+    ]
+
+
 def test_rows_name_what_a_word_has() -> None:
     forms = learn_properties(SENTENCES)
-    for words in (*SENTENCES, ["zzz"], ["The", "new", "Dog"], []):
-        counts, rows = forms.rows(words)
-        assert (counts, rows) == forms.rows(words)
-        assert len(counts) == len(words)
-        assert sum(counts) == len(rows)
-        assert all(0 <= row < len(forms.names) for row in rows)
-    counts, rows = forms.rows(["New", "dog"])
-    last = [forms.names[row] for row in rows[counts[0] :]]
-    assert "word dog" in last
-    assert "+1 " in last
-    assert "-1 new" not in last
+    cases = [*SENTENCES, ["zzz"], ["The", "new", "Dog"], [], ["dog"], ["the", "dog", "the", "dog"], ["New", "dog"]]
+    for sentences in ([words] for words in cases), [cases], [cases[::-1]]:
+        for group in sentences:
+            packed = forms.rows(group).tolist()
+            for words in group:
+                size, counts = packed[0], packed[1 : 1 + len(words)]
+                rows, found = iter(packed[1 + len(words) : size]), []
+                for count in counts:
+                    found.append([forms.names[next(rows)] for _ in range(count)])
+                assert found == expected_rows(forms, words)
+                assert next(rows, None) is None
+                packed = packed[size:]
+            assert not packed
+
+
+def test_many_words_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More words than there was room for, and so many that all are forgotten."""
+    monkeypatch.setattr(properties, "_MOST_CACHED", 4000)
+    sentences = [[f"w{number}", f"W{number % 50}"] for number in range(3000)]
+    forms = learn_properties(sentences)
+    for first in range(0, 3000, 500):
+        for words in sentences[first : first + 500 : 50]:
+            packed = forms.rows([words, *sentences[first : first + 500]])
+            rows = packed[3 : packed[0]]
+            assert [forms.names[row] for row in rows] == [*chain.from_iterable(expected_rows(forms, words))]
 
 
 @pytest.mark.parametrize("subtypes", [1, 2])

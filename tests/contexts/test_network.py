@@ -134,7 +134,7 @@ def test_scores_of_tags_are_those_of_the_formula(width: int) -> None:
     net, units = network.layers.net(network.value), network.layers.units
     project = net.project.reshape(net.project.shape[0], 5, units)
     packed = lattices(open_table(TAGS), [[0] * len(words) for words in SENTENCES], None)
-    scores = network.score(packed, np.concatenate([network.rows(words) for words in SENTENCES]))
+    scores = network.score(packed, network.rows(SENTENCES))
     expected = []
     for words in SENTENCES:
         padded = [None, None, *words, None, None]
@@ -166,7 +166,7 @@ def test_gradient_of_a_tagger_equals_differences(width: int) -> None:
 def test_widened_states_are_alike() -> None:
     network = network_of(random_tagger(1))
     packed = lattices(open_table(TAGS), [[0] * len(words) for words in SENTENCES], None)
-    rows = np.concatenate([network.rows(words) for words in SENTENCES])
+    rows = network.rows(SENTENCES)
     wide = network.widened(3)
     assert wide.score(packed, rows) == pytest.approx(np.repeat(network.score(packed, rows), 3, axis=1))
     assert len(list(each_sentence(packed))) == len(SENTENCES)

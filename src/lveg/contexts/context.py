@@ -114,8 +114,8 @@ class ChainContext(Context):
     width: int
 
     @abstractmethod
-    def rows(self, words: Sequence[str]) -> Ints:
-        """What the context reads of a sentence, whatever the parameters, with its length first."""
+    def rows(self, sentences: Sequence[Sequence[str]]) -> Ints:
+        """What the context reads of each sentence, whatever the parameters, each with its length first."""
 
     @abstractmethod
     def score(self, lattices: Ints, rows: Ints, noise: int = 0) -> Floats:

@@ -12,6 +12,59 @@ from lveg.kernels.jit import lean_kernel
 
 
 @lean_kernel
+def gather_rows(
+    number: Any, length: Any, ptr: Any, own: Any, near: Any, pair_id: Any, n_ids: int, pair_key: Any, pair_rows: Any,
+    found: Any,
+) -> int:  # fmt: skip
+    """Fill in the packed rows of sentences; returns their size.
+
+    number: of the words of each sentence, with two that are no words before and behind. ptr, own, near, pair_id: by
+    number of a word its own rows, its rows as a neighbour two before to two behind, and its number in pairs, -1 for
+    none. pair_key, pair_rows: of two words in pairs, first × n_ids + second, ascending, the rows of the first beside
+    the second, and of the second beside the first.
+    """
+    at, word = 0, 0
+    for s in range(length.shape[0]):
+        n = length[s]
+        place = at + 1 + n
+        before = -1
+        for i in range(-1, n):
+            here = word + 2 + i
+            begin, behind, next_before = place, -1, -1
+            one, other = pair_id[number[here]], pair_id[number[here + 1]]
+            if one >= 0 and other >= 0:
+                key = one * n_ids + other
+                low, high = 0, pair_key.shape[0]
+                while low < high:
+                    middle = (low + high) // 2
+                    if pair_key[middle] < key:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low < pair_key.shape[0] and pair_key[low] == key:
+                    behind, next_before = pair_rows[low, 0], pair_rows[low, 1]
+            if i >= 0:
+                for k in range(ptr[number[here]], ptr[number[here] + 1]):
+                    found[place] = own[k]
+                    place += 1
+                for k in range(4):
+                    row = near[number[here + k - 2 + k // 2], k]
+                    if row >= 0:
+                        found[place] = row
+                        place += 1
+                for row in (before, behind):
+                    if row >= 0:
+                        found[place] = row
+                        place += 1
+                found[at + 1 + i] = place - begin
+            before = next_before
+        found[at] = place - at
+        at = place
+        word += n + 4
+    return at
+
+
+@lean_kernel
 def add_rows(packed: Any, rows: Any, weight: Any, n_tags: int, score: Any) -> None:
     """Add the weights of each word's rows, (rows, tags × states), to the scores of its entries, (entries × states).
 

@@ -46,10 +46,9 @@ class Forms(ChainContext):
         """A vector of something for every weight as (properties, tags × states)."""
         return vector.reshape(-1, self.tags * self.width)
 
-    def rows(self, words: Sequence[str]) -> Ints:
+    def rows(self, sentences: Sequence[Sequence[str]]) -> Ints:
         """The rows of weights that the words have, packed (see kernels.forms)."""
-        counts, rows = self.properties.rows(words)
-        return np.array([1 + len(counts) + len(rows), *counts, *rows], np.int32)
+        return self.properties.rows(sentences)
 
     def score(self, lattices: Ints, rows: Ints, noise: int = 0) -> Floats:
         """The sum of the weights of each word's properties, for each state of each tag; nothing is left out."""

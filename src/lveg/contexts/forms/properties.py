@@ -10,6 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lveg.grammar.grammar import Ints
+from lveg.kernels.forms import gather_rows
 
 LONGEST_PREFIX = 4
 LONGEST_SUFFIX = 5
@@ -66,13 +74,71 @@ def pair_names(before: str, lowered: str, behind: str) -> tuple[str, str]:
     return f"pair- {before}\t{lowered}", f"pair+ {lowered}\t{behind}"
 
 
+class _Known:
+    """The words that were met, numbered, and the rows that they have; the number of no word is 0.
+
+    Arrays only grow at their end, or are replaced: a thread may read those that it has while another one adds words.
+    """
+
+    def __init__(self, properties: Properties) -> None:
+        self._properties = properties
+        self.inner, self.first = _Numbers(self, False), _Numbers(self, True)
+        self.count = self.size = 0
+        self.ptr, self.own = np.zeros(1025, np.int32), np.zeros(8192, np.int32)
+        self.near, self.pair_id = np.zeros((1024, len(PLACES)), np.int32), np.zeros(1024, np.int32)
+        self.add(_EDGE, False)
+
+    def add(self, word: str, is_first: bool) -> int:
+        """The number of a new word."""
+        numbers, lowered = self._properties.numbers, word.lower()
+        own = [numbers[name] for name in own_names(word, is_first) if name in numbers] if word else []
+        if self.count == len(self.pair_id):
+            self.ptr = np.resize(self.ptr, 2 * self.count + 1)
+            self.near, self.pair_id = (
+                np.resize(self.near, (2 * self.count, len(PLACES))),
+                np.resize(self.pair_id, 2 * self.count),
+            )
+        if self.size + len(own) > len(self.own):
+            self.own = np.resize(self.own, 2 * (self.size + len(own)))
+        self.own[self.size : self.size + len(own)] = own
+        self.near[self.count] = [numbers.get(near_name(place, lowered), -1) for place in PLACES]
+        self.pair_id[self.count] = self._properties.pairs.ids.get(lowered, -1)
+        self.size += len(own)
+        self.ptr[self.count + 1] = self.size
+        self.count += 1
+        return self.count - 1
+
+
+class _Numbers(dict[str, int]):
+    """The numbers of words, inside of a sentence or at its beginning."""
+
+    def __init__(self, known: _Known, is_first: bool) -> None:
+        super().__init__()
+        self._known, self._is_first = known, is_first
+
+    def __missing__(self, word: str) -> int:
+        self[word] = self._known.add(word, self._is_first)
+        return self[word]
+
+
+class _Pairs(NamedTuple):
+    """Pairs of neighbours that have rows.
+
+    ids: numbers of the words in small letters. key: first × number of words + second, in ascending order. rows: for
+    each pair the row of the first as one before the second, and the reverse, or -1.
+    """
+
+    ids: dict[str, int]
+    key: npt.NDArray[np.int64]
+    rows: Ints
+
+
 @dataclass(frozen=True)
 class Properties:
     """The properties that have a row of weights, and which of them the words of a sentence have."""
 
     names: tuple[str, ...]
-    _own: dict[tuple[str, bool], list[int]] = field(default_factory=dict, repr=False, compare=False)
-    _near: dict[str, tuple[str, int, int, int, int]] = field(default_factory=dict, repr=False, compare=False)
+    _cache: list[_Known] = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -80,8 +146,8 @@ class Properties:
         return {name: row for row, name in enumerate(self.names)}
 
     @cached_property
-    def _pairs(self) -> dict[tuple[str, str], tuple[int, int]]:
-        """For two words in small letters the row of the first as one before the second, and the reverse, or -1."""
+    def pairs(self) -> _Pairs:
+        """The pairs of neighbours that have rows."""
         found: dict[tuple[str, str], tuple[int, int]] = {}
         for name in self.names:
             kind, _, words = name.partition(" ")
@@ -89,49 +155,42 @@ class Properties:
                 one, _, other = words.partition("\t")
                 behind, before = pair_names(one, one, other)[1], pair_names(one, other, other)[0]
                 found[one, other] = self.numbers.get(behind, -1), self.numbers.get(before, -1)
-        return found
+        ids = {word: index for index, word in enumerate(sorted({word for pair in found for word in pair}))}
+        key = np.array([ids[one] * len(ids) + ids[other] for one, other in found], np.int64)
+        order = np.argsort(key)
+        return _Pairs(ids, key[order], np.array(list(found.values()), np.int32).reshape(-1, 2)[order])
 
-    def rows(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
-        """(counts, rows): how many rows each word has, and the rows of all words one after the other."""
-        near = [self._near_rows(word) for word in (_EDGE, _EDGE, *words, _EDGE, _EDGE)]
-        pairs, none = self._pairs, (-1, -1)
-        counts: list[int] = []
-        rows: list[int] = []
-        size, before = 0, pairs.get((near[1][0], near[2][0]), none)[1]
-        for i, word in enumerate(words):
-            rows += self._own_rows(word, i == 0)
-            behind, next_before = pairs.get((near[i + 2][0], near[i + 3][0]), none)
-            for row in (near[i][1], near[i + 1][2], near[i + 3][3], near[i + 4][4], before, behind):
-                if row >= 0:
-                    rows.append(row)
-            before = next_before
-            counts.append(len(rows) - size)
-            size = len(rows)
-        return counts, rows
-
-    def _own_rows(self, word: str, is_first: bool) -> list[int]:
-        found = self._own.get((word, is_first))
-        if found is None:
-            numbers = self.numbers
-            found = [numbers[name] for name in own_names(word, is_first) if name in numbers]
-            if len(self._own) < _MOST_CACHED:
-                self._own[word, is_first] = found
-        return found
-
-    def _near_rows(self, word: str) -> tuple[str, int, int, int, int]:
-        """The word in small letters, and its rows as the neighbour in each of PLACES, -1 for none."""
-        found = self._near.get(word)
-        if found is None:
-            lowered = word.lower()
-            two_before, before, behind, two_behind = (
-                self.numbers.get(near_name(place, lowered), -1) for place in PLACES
-            )
-            found = lowered, two_before, before, behind, two_behind
-            if len(self._near) < _MOST_CACHED:
-                self._near[word] = found
-        return found
+    def rows(self, sentences: Sequence[Sequence[str]]) -> Ints:
+        """The rows that the words of each sentence have, packed (see kernels.forms)."""
+        with _LOCK:
+            if not self._cache or self._cache[0].count > _MOST_CACHED:
+                self._cache[:] = [_Known(self)]
+            known = self._cache[0]
+            words: list[int] = []
+            for sentence in sentences:
+                words += (0, 0, *map(known.first.__getitem__, sentence[:1]))
+                words += (*map(known.inner.__getitem__, sentence[1:]), 0, 0)
+        number, length = np.array(words, np.int32), np.fromiter(map(len, sentences), np.int32, len(sentences))
+        n_words = int(length.sum())
+        most = int((known.ptr[number + 1] - known.ptr[number]).sum()) + (1 + len(PLACES) + 2) * n_words + len(length)
+        found = np.empty(most, np.int32)
+        pairs = self.pairs
+        size = gather_rows(
+            number,
+            length,
+            known.ptr,
+            known.own,
+            known.near,
+            known.pair_id,
+            len(pairs.ids),
+            pairs.key,
+            pairs.rows,
+            found,
+        )
+        return found[:size]
 
 
+_LOCK = Lock()  # held while words are numbered
 _MOST_CACHED = 200_000  # words
 
 

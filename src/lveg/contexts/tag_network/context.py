@@ -27,10 +27,11 @@ class TagNetwork(Neural, ChainContext):
 
     name = "network"
 
-    def rows(self, words: Sequence[str]) -> Ints:
-        """The words of a sentence (see kernels.network)."""
-        numbers = np.array(self.layers.inputs.padded(words, PADDING), np.int32).ravel()
-        return np.concatenate([np.array([2 + numbers.size, len(words)], np.int32), numbers])
+    def rows(self, sentences: Sequence[Sequence[str]]) -> Ints:
+        """The words of each sentence (see kernels.network)."""
+        padded = [np.array(self.layers.inputs.padded(words, PADDING), np.int32).ravel() for words in sentences]
+        heads = [np.array([2 + numbers.size, len(words)]) for numbers, words in zip(padded, sentences, strict=True)]
+        return np.concatenate([part for pair in zip(heads, padded, strict=True) for part in pair], dtype=np.int32)
 
     def score(self, lattices: Ints, rows: Ints, noise: int = 0) -> Floats:
         """The output of each state of each entry."""

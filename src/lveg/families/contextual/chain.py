@@ -113,7 +113,7 @@ class ContextualChain(Chains):
     def lattices(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> Lattices:
         """The sentences with the tags that their words may have, and the factors of the tags."""
         packed = self._packed(grammar, sentences)
-        rows = [np.concatenate([context.rows(words) for words in sentences]) for context in self.contexts]
+        rows = [context.rows(sentences) for context in self.contexts]
         return Lattices(self.family, packed, Factors(self._score(packed, rows)))
 
     def _score(self, packed: Ints, rows: Sequence[Ints], noise: int = 0) -> Floats:
@@ -124,7 +124,7 @@ class ContextualChain(Chains):
         """Each sentence, packed, with what the contexts read of it."""
         words, tags = words_and_tags(grammar, tagged)
         for packed, sentence in zip(each_sentence(self._packed(grammar, words, tags)), words, strict=True):
-            yield join([packed, *(context.rows(sentence) for context in self.contexts)])
+            yield join([packed, *(context.rows([sentence]) for context in self.contexts)])
 
     def add(self, examples: Ints, slope: Floats) -> float:
         """Minus the log conditional likelihood of the tags of examples; adds its derivative to `slope`."""
