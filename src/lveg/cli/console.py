@@ -68,13 +68,13 @@ COMPILING = "lveg: compiling kernels, once; `lveg warm` does it ahead"
 @contextmanager
 def compilation_notice(quiet: bool = False) -> Iterator[None]:
     """Say on stderr that kernels are compiled, if any are: on a terminal how many, elsewhere once."""
-    from lveg.kernels.jit import uncached, watch_compilation
+    from lveg.kernels.jit import known, uncached, watch_compilation
 
     is_terminal = sys.stderr.isatty()
 
     def watch(count: int) -> None:
         if is_terminal:
-            print(f"\rcompiling kernels, once: {count} ", end="", file=sys.stderr, flush=True)
+            print(f"\rcompiling kernels, once: {count} of at most {len(known)} ", end="", file=sys.stderr, flush=True)
         elif count == 1:
             say(COMPILING)
 
@@ -86,7 +86,7 @@ def compilation_notice(quiet: bool = False) -> Iterator[None]:
     with watch_compilation(watch):
         yield
     if is_terminal:
-        print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
+        print("\r" + " " * 60 + "\r", end="", file=sys.stderr, flush=True)
 
 
 def _logging(show: Report, stream: IO[bytes]) -> Report:

@@ -30,6 +30,9 @@ _OPTIONS: dict[str, Any] = {
     "_nrt": True,  # said even so: a kernel that a lean one calls would take after it
 }
 
+known: list[str] = []
+"""Kernels that were imported. A command needs some of them, and compiles those that are not on disk."""
+
 uncached: list[str] = []
 """Kernels whose compiled code finds no place on disk: they are compiled anew in every process."""
 
@@ -56,6 +59,7 @@ def inner_kernel(function: Function) -> Function:
 
 
 def _compiled(function: Function, options: dict[str, Any]) -> Function:
+    known.append(function.__name__)
     try:
         return cast(Function, numba.njit(cache=True, **options)(function))
     except RuntimeError:  # Numba finds no directory that it may write to
