@@ -12,9 +12,16 @@ from lveg.contexts.inputs import COLUMNS
 from lveg.contexts.layers import Neural, Sizes, restore_layers
 from lveg.families.family import Arrays, Facts
 from lveg.forest.forest import Forest
+from lveg.forest.reasons import Term
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.factors import sum_of
-from lveg.kernels.network import N_EDGES, N_PLACES, N_SHAPES, PADDING, visit
+from lveg.kernels.network import N_EDGES, N_PLACES, N_SHAPES, PADDING, WINDOW, anchor, fill_inputs, fill_layer, visit
+
+PLACES = (
+    "2 before", "before", "first", "second", "last but one", "last", "after", "2 after",
+    "2 left of split", "left of split", "right of split", "2 right of split",
+)  # fmt: skip
+"""The words that the hidden layer looks at, in the order of kernels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +68,41 @@ class Network(Neural, ForestContext):
             rows, COLUMNS, self.layers.inputs.given, self.layers.net(self.value), self._total_out,
             self.grammar.lexical_start, edge_score, edge_slope, slopes, least, noise, self.dropout,
         )  # fmt: skip
+
+    def reasons(self, grammar: Grammar, forest: Forest, edges: Ints) -> list[list[Term]]:
+        """For each of some edges with rules the words around it, the lengths, and what they add to its output.
+
+        Rectified units that are on are linear in each word, so these terms add up.
+        """
+        net, padded = self.layers.net(self.value), self.layers.inputs.padded(forest.words, PADDING)
+        inputs = np.zeros((len(padded), net.project.shape[0]))
+        fill_inputs(np.array(padded, np.int32).ravel(), 0, COLUMNS, self.layers.inputs.given, net.embed, inputs)
+        projected = (inputs @ net.project).reshape(len(padded), N_PLACES, self.layers.units)
+        return [self._edge_reasons(forest, edge, projected, net.shape) for edge in edges.tolist()]
+
+    def _edge_reasons(self, forest: Forest, edge: int, projected: Floats, shape: Floats) -> list[Term]:
+        rule, node, right = int(forest.edge_rule[edge]), forest.edge_head[edge], forest.edge_right[edge]
+        symbol, start, end = (int(array[node]) for array in (forest.node_symbol, forest.node_start, forest.node_end))
+        split = end if right < 0 else int(forest.node_start[right])
+        is_word = rule >= self.grammar.lexical_start
+        kind = 0 if is_word else 1 if split == end else 2
+        places = [
+            (place, anchor(place // WINDOW, start, split, end) + place % WINDOW)
+            for place in range(N_PLACES if kind == 2 else 2 * WINDOW)
+        ]
+        lengths = np.empty(self.layers.units)
+        fill_layer(np.zeros((len(projected), N_PLACES * self.layers.units)), shape, kind, start, split, end, lengths)
+        parts = np.stack([lengths, *(projected[word, place] for place, word in places)])
+        out = self._total_out[self.grammar.lexical_start + symbol if is_word else rule]
+        values = parts @ np.where(parts.sum(axis=0) > 0.0, out, 0.0)
+        name = self.grammar.symbols[symbol].name if is_word else self.grammar.describe_rule(rule)
+        words = [
+            f'{PLACES[place]} "{forest.words[word - PADDING]}"'
+            if 0 <= word - PADDING < forest.n_words
+            else f"nothing {PLACES[place]}"
+            for place, word in places
+        ]
+        return [(f"{text} & {name}", float(value)) for text, value in zip(["lengths", *words], values, strict=True)]
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Network:
