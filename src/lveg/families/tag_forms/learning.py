@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy as np
 from lveg.contexts.context import ChainContext
 from lveg.contexts.forms.context import start_forms
 from lveg.contexts.layers import network_adam
-from lveg.contexts.tag_network.context import TagNetwork, start_network
+from lveg.contexts.tag_network.context import start_network
 from lveg.families.family import Facts
 from lveg.families.tag_forms.family import TagForms, start_chain
-from lveg.families.tag_forms.options import TagFormsOptions
+from lveg.families.tag_forms.options import NETWORK, TagFormsOptions
 from lveg.families.tag_gm.family import start_open_gm
 from lveg.families.tag_lvg.family import TagLvg, size_of
 from lveg.grammar.grammar import Floats, Ints
@@ -46,7 +46,9 @@ def learn_discrete(data: TagData, options: TagFormsOptions, subtypes: int, run: 
     n_weights = size_of(tags, 0, subtypes) + sum(context.value.size for context in contexts)
     check_memory(f"--subtypes {subtypes}", n_weights, gradient_copies(options))
     if len(contexts) > 1 and options.network_epochs:
-        alone = replace(options, epochs=options.network_epochs, batch=options.network_batch, patience=0)
+        alone = replace(
+            options, context=NETWORK, epochs=options.network_epochs, batch=options.network_batch, patience=0
+        )  # fmt: skip
         first = descend(TagForms(chain, (contexts.pop(),)), data, alone, replace(run.stage(0), score=None))
         contexts.append(first.contexts[0].scaled(options.network_share))
     return descend(TagForms(chain, tuple(contexts)), data, options, run).rounded()
@@ -73,12 +75,8 @@ def descend(first: TagForms, data: TagData, options: TagFormsOptions, run: Run) 
     examples = first.examples(data.grammar, data.tagged)
     size, n_batches, own = len(examples), batches(len(examples), options.batch), first.family.value
     optimisers: list[Optimiser] = [Adam.at(own, own, options.learning_rate, options.l2 / size, n_batches)]
-    for context in first.contexts:
-        if isinstance(context, TagNetwork):
-            slow = options.network_share if len(first.contexts) > 1 else 1.0
-            optimisers.append(network_adam(options, context.value, n_batches, slow))
-        else:
-            optimisers.append(SparseAdam.at(context.value, options.learning_rate, options.l2 / size, n_batches))
+    for context, optimiser in zip(first.contexts, context_optimisers(options, size), strict=True):
+        optimisers.append(optimiser(context.value, n_batches))
 
     def gradient_at(values: Sequence[Floats]) -> Gradient:
         present = first.with_parts(values)
@@ -90,3 +88,15 @@ def descend(first: TagForms, data: TagData, options: TagFormsOptions, run: Run) 
 
     progress = Descent(gradient_at, optimisers, size, options.batch, options.decay)
     return run_epochs(first.with_value, progress, options, run)
+
+
+def context_optimisers(options: TagFormsOptions, sentences: int) -> list[Callable[[Floats, int], Optimiser]]:
+    """What each context is learned by, given its parameters and the number of batches; forms first, as in a tagger."""
+    found: list[Callable[[Floats, int], Optimiser]] = []
+    if options.uses_forms:
+        rate, pull = options.learning_rate, options.l2 / sentences
+        found.append(lambda value, n_batches: SparseAdam.at(value, rate, pull, n_batches))
+    if options.uses_network:
+        slow = options.network_share if options.uses_forms else 1.0
+        found.append(lambda value, n_batches: network_adam(options, value, n_batches, slow))
+    return found
