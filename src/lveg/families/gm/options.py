@@ -39,6 +39,11 @@ class GmOptions(ForestOptions, GradientOptions):
         None, "Components start at this times P(rule), in the paper 8; if not given, so that rules keep their weight.",
         group=MIXTURES, least=1e-9,
     )  # fmt: skip
+    start: str | None = option(
+        None, "Start from this parser of the same trees, which has discrete subtypes, such as one of --model "
+        "split-merge; means start within --spread of their subtypes. Needs --dev or --held-out 0.",
+        group=MIXTURES, metavar="MODEL", may_change=True,
+    )  # fmt: skip
     k_best: int = option(
         0, "Learn from this many best trees of the treebank grammar instead of all above --p-min; 0: from all.",
         group=FORESTS, least=0,
@@ -56,6 +61,8 @@ class GmOptions(ForestOptions, GradientOptions):
         super().__post_init__()
         if self.split and (self.by_frequency or self.components.bit_count() != 1):
             raise UsageError("--split needs --components 2, 4, 8 or so on, and excludes --by-frequency")
+        if self.start is not None and (self.split or self.alpha is not None):
+            raise UsageError("--start excludes --split and --alpha")
         if self.k_hard and (self.k_min or self.k_max):
             raise UsageError("--k-hard excludes --k-min and --k-max")
         if bool(self.k_min) != bool(self.k_max) or self.k_min > self.k_max:
