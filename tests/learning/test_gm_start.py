@@ -15,8 +15,19 @@ from lveg.errors import LvegError, ModelError, UsageError
 from lveg.families.forest import DiscreteFamily
 from lveg.families.gm.learning import n_components
 from lveg.families.gm.options import GmOptions
-from lveg.families.gm.subtypes import densities, expected_uses, lay_out, scaled, start_from, uses_of_subtypes
+from lveg.families.gm.subtypes import (
+    LAYOUT,
+    cluster,
+    densities,
+    expected_uses,
+    lay_out,
+    scaled,
+    shares,
+    start_from,
+    uses_of_subtypes,
+)
 from lveg.grammar.grammar import Floats, Ints
+from lveg.kernels.gm_start import cluster_rows
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.data import TreeData
 from lveg.learning.run import Run
@@ -92,28 +103,51 @@ def test_subtypes_that_are_used_alike_are_close() -> None:
 
 @pytest.mark.parametrize("model", ["lvg", "split-merge", "multi-scale"])
 @pytest.mark.parametrize("covariance", ["spherical", "diagonal"])
-def test_rules_keep_their_weights_and_components_are_choices_of_subtypes(model: str, covariance: str) -> None:
+def test_components_have_weight_and_moments_of_their_rules(model: str, covariance: str) -> None:
     parser = discrete(model)
     family, data = parser.family, data_of(parser)
     assert isinstance(family, DiscreteFamily)
-    options = GmOptions(components=3, dim=2, covariance=covariance, spread=0.0)
+    options = GmOptions(components=2, dim=2, covariance=covariance, spread=0.0)
     components = n_components(data.grammar, options)
     found = start_from(family, data, components, options, Run())
     assert found.log_std.shape[0] == (2 if covariance == "diagonal" else 1)
-    rules = family.subtype_rules()
-    uses = expected_uses(family, data, Run())
+    rules, uses = family.subtype_rules(), expected_uses(family, data, Run())
     used = uses_of_subtypes(rules, uses)
-    points = lay_out(rules, uses, used, 2)
-    met = densities(rules, used, points)
+    points, share = LAYOUT * lay_out(rules, uses, used, 2), shares(rules, used)
+    clusters = cluster(rules, share, points, components)
+    met = densities(data.grammar.rule_lhs, rules, used, points, clusters, components)
     for rule in range(data.grammar.n_rules):
-        own = slice(found.ptr[rule], found.ptr[rule + 1])
-        weight, mean = np.exp(found.log_weight[own]), found.mean[:, own]
-        lhs = rules.lhs[rules.ptr[rule] : rules.ptr[rule + 1]]
-        if lhs[0] >= 0:
-            distance = np.linalg.norm(mean[:, :, None] - points[:, None, lhs], axis=0)
-            assert distance.min(axis=1).max() < 1e-9
-            weight = weight * met[lhs[distance.argmin(axis=1)]]
+        own, rows = slice(found.ptr[rule], found.ptr[rule + 1]), slice(rules.ptr[rule], rules.ptr[rule + 1])
+        weight = np.exp(found.log_weight[own]) * met[own]
         assert weight.sum() == pytest.approx(data.weight[rule], rel=1e-6)
+        assert share[rows].sum() == pytest.approx(1.0)
+        for slot, first, numbers in zip(range(3), found.first, (rules.lhs, rules.left, rules.right), strict=True):
+            if numbers[rows][0] >= 0:
+                columns = slice(first + own.start, first + own.stop)
+                mean, variance = found.mean[:, columns], np.exp(2.0 * found.log_std[0, columns])
+                at = points[:, numbers[rows]]
+                np.testing.assert_allclose(mean, clusters.mean[slot, own].T)
+                np.testing.assert_allclose(mean @ weight / weight.sum(), at @ share[rows], atol=1e-3)
+                square = (variance - 1.0 + (mean**2).mean(axis=0)) @ weight / weight.sum()
+                assert square == pytest.approx((at**2).mean(axis=0) @ share[rows], abs=1e-2)
+
+
+def test_clusters_are_closest_and_means_are_theirs() -> None:
+    dice = np.random.default_rng(3)
+    points, share = dice.normal(size=(9, 2)), dice.uniform(0.1, 1.0, 40)
+    slots = dice.integers(0, 9, (3, 40)).astype(np.int32)
+    slots[1, 20:], slots[2, 10:] = -1, -1
+    row_ptr, ptr, seeds = np.array([0, 10, 20, 40]), np.array([0, 3, 4, 7]), np.array([0, 1, 2, 10, 20, 21, 22])
+    mean = np.zeros((3, 7, 2))
+    own = cluster_rows(row_ptr, slots, share, points, ptr, seeds, mean)
+    at = np.where(slots[:, :, None] >= 0, points[slots], 0.0)
+    for rule in range(3):
+        for row in range(row_ptr[rule], row_ptr[rule + 1]):
+            distance = ((at[:, row, None] - mean[:, ptr[rule] : ptr[rule + 1]]) ** 2).sum(axis=(0, 2))
+            assert own[row] == ptr[rule] + distance.argmin()
+    for number in np.unique(own):
+        expected = np.average(at[:, own == number], axis=1, weights=share[own == number])
+        np.testing.assert_allclose(mean[:, number], expected)
 
 
 def test_it_begins_better_than_at_random(begun: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from lveg.families.gm.family import Gm, columns_of
 from lveg.families.gm.options import GmOptions
 from lveg.forest.builders import tree_forest
 from lveg.grammar.grammar import Floats, Ints
+from lveg.kernels.gm_start import cluster_rows
 from lveg.learning.data import TreeData
 from lveg.learning.run import Run
 from lveg.trees import Tree
@@ -18,41 +20,91 @@ from lveg.trees import Tree
 PARTS = 8
 """Parts of the treebank, each summed by one worker and added in order, so that workers change no bit."""
 
-LAYOUT = 1.0
-"""What distances of subtypes are multiplied by; Gaussians have a deviation of 1 (docs/decisions/0016)."""
+LAYOUT = 3.0
+"""What distances of subtypes are multiplied by; a subtype has a variance of 1 (docs/decisions/0016)."""
 
-EVENNESS = 0.3
-"""A component's share in its rule is raised to this power, so that all of them learn (docs/decisions/0016)."""
-
-_FEW = 1e-3  # uses of each rule that its weights share out: of a rule that the trees lack there are no others
+_LEAST_SHARE = 1e-4  # of a component in its rule
 
 
 def start_from(family: DiscreteFamily, data: TreeData, components: Ints, options: GmOptions, run: Run) -> Gm:
-    """A grammar whose components are the most used choices of subtypes of each rule.
+    """A grammar whose components are clusters of the choices of subtypes that each rule has.
 
-    components: how many each rule gets; one with fewer choices has some of them more than once. A subtype is a point,
-    close to those of its symbol that are used alike. Means are near their points, at random; deviations are 1.
+    components: how many each rule gets; one with fewer choices has some of them more than once. A subtype is a Gaussian
+    of variance 1 at a point, close to those of its symbol that are used alike; a component has mean and variance of its
+    choices. Means are moved at random by up to the spread.
     """
-    dim, spread = options.dim, options.spread
     rules, uses = family.subtype_rules(), expected_uses(family, data, run)
     used = uses_of_subtypes(rules, uses)
-    points = LAYOUT * lay_out(rules, uses, used, dim)
-    rows, share = most_used(rules, shares(rules, uses, used), components)
-    lhs, left, right = rules.lhs[rows], rules.left[rows], rules.right[rows]
-    met = np.append(densities(rules, used, points), 1.0)  # ROOT, whose number is -1, meets nothing
-    weight = np.repeat(data.weight, components) * share / met[lhs]
+    points = LAYOUT * lay_out(rules, uses, used, options.dim)
+    found = cluster(rules, shares(rules, used), points, components)
+    met = densities(data.grammar.rule_lhs, rules, used, points, found, components)
+    weight = np.repeat(data.weight, components) * found.share / met
     ptr = np.concatenate([[0], np.cumsum(components)]).astype(np.int32)
     *first, size = columns_of(data.grammar, ptr)
-    moves = np.random.default_rng(run.seed).uniform(-spread, spread, (dim, int(size)))
-    moves[:, : len(lhs)][:, lhs < 0] = 0.0
-    at = np.append(points, np.zeros((dim, 1)), axis=1)
+    ends = np.diff([*first, size])
+    mean = np.concatenate([mean[:end] for mean, end in zip(found.mean, ends, strict=True)]).T
+    variance = np.concatenate([spread[:end] for spread, end in zip(found.variance, ends, strict=True)])
+    moves = np.random.default_rng(run.seed).uniform(-options.spread, options.spread, mean.shape)
+    moves[:, : len(weight)] *= np.repeat(data.grammar.rule_lhs, components) >= 0
     return Gm(
         ptr=ptr,
         first=np.array(first),
         log_weight=np.log(np.maximum(weight, 1e-30)),
-        mean=at[:, np.concatenate([lhs, left[left >= 0], right[right >= 0]])] + moves,
-        log_std=np.zeros((dim if options.covariance == "diagonal" else 1, int(size))),
+        mean=mean + moves,
+        log_std=np.tile(0.5 * np.log(variance), (options.dim if options.covariance == "diagonal" else 1, 1)),
     )
+
+
+class Clusters(NamedTuple):
+    """Components. share: of each in its rule. mean: (3, C, dim). variance: (3, C), in each dimension."""
+
+    share: Floats
+    mean: Floats
+    variance: Floats
+
+
+def cluster(rules: SubtypeRules, share: Floats, points: Floats, components: Ints) -> Clusters:
+    """The choices of subtypes of each rule, drawn together into as many components as it gets."""
+    sizes, dim = np.diff(rules.ptr), len(points)
+    rule = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((-share, rule))
+    counts = np.minimum(sizes, components)  # clusters; more components than that are copies
+    ptr = np.concatenate([[0], np.cumsum(counts)])
+    begins = np.repeat(rules.ptr[:-1] - ptr[:-1], counts)
+    seeds = order[begins + np.arange(ptr[-1])]
+    slots = np.stack([rules.lhs, rules.left, rules.right])
+    mean = np.zeros((3, len(seeds), dim))
+    own = cluster_rows(rules.ptr, slots, share, np.ascontiguousarray(points.T), ptr, seeds, mean)
+    mass = np.maximum(np.bincount(own, share, minlength=len(seeds)), _LEAST_SHARE)
+    variance = np.ones((3, len(seeds)))
+    for slot, of_slot, into in zip(slots, mean, variance, strict=True):
+        square = np.where(slot >= 0, ((points[:, slot].T - of_slot[own]) ** 2).sum(axis=1) / dim, 0.0)
+        into += np.bincount(own, share * square, minlength=len(seeds)) / mass
+    number = np.arange(components.sum()) - np.repeat(np.cumsum(components) - components, components)
+    chosen = np.repeat(ptr[:-1], components) + number % np.repeat(counts, components)
+    copies = np.bincount(chosen, minlength=len(seeds))
+    totals = np.repeat(np.add.reduceat(mass, ptr[:-1]), components)
+    return Clusters((mass / copies)[chosen] / totals, mean[:, chosen], variance[:, chosen])
+
+
+def densities(
+    lhs: Ints, rules: SubtypeRules, used: Floats, points: Floats, found: Clusters, components: Ints
+) -> Floats:
+    """By how much each component overlaps, on average, with the subtypes that ask for its left-hand side.
+
+    lhs: the symbol of each rule. It is 1 for ROOT, which is not asked for.
+    """
+    symbol, dim = np.repeat(lhs, components), len(points)
+    met = np.ones(len(symbol))
+    for number, (first, last) in enumerate(pairwise(rules.first)):
+        own = np.flatnonzero(symbol == number)
+        variance = 1.0 + found.variance[0, own, None]
+        square = np.zeros((len(own), last - first))
+        for axis in range(dim):
+            square += (found.mean[0, own, axis, None] - points[None, axis, first:last]) ** 2
+        overlap = np.exp(-square / (2.0 * variance)) * (2.0 * np.pi * variance) ** (-dim / 2)
+        met[own] = (overlap * used[first:last]).sum(axis=1) / used[first:last].sum()
+    return met
 
 
 def expected_uses(family: DiscreteFamily, data: TreeData, run: Run) -> Floats:
@@ -73,27 +125,14 @@ def uses_of_subtypes(rules: SubtypeRules, uses: Floats) -> Floats:
     return 1e-9 + np.bincount(rules.lhs[has_lhs], uses[has_lhs], minlength=int(rules.first[-1])).astype(np.float64)
 
 
-def shares(rules: SubtypeRules, uses: Floats, used: Floats) -> Floats:
-    """Of each choice of subtypes the share in its rule's uses."""
-    sizes, begins = np.diff(rules.ptr), rules.ptr[:-1]
-    prior = np.append(used, 1.0)[rules.lhs] * np.maximum(rules.weight, 1e-30)
-    prior *= np.repeat(_FEW / np.add.reduceat(prior, begins), sizes)
-    mixed = uses + prior
-    found: Floats = mixed / np.repeat(np.add.reduceat(mixed, begins), sizes)
+def shares(rules: SubtypeRules, used: Floats) -> Floats:
+    """Of each choice of subtypes the share in its rule's uses, by how often its left-hand side is used, and weights.
+
+    Weights are smoothed and uses in the trees are not: those are too sure of rare rules (docs/decisions/0016).
+    """
+    joint = np.append(used, 1.0)[rules.lhs] * np.maximum(rules.weight, 1e-30)
+    found: Floats = joint / np.repeat(np.add.reduceat(joint, rules.ptr[:-1]), np.diff(rules.ptr))
     return found
-
-
-def most_used(rules: SubtypeRules, share: Floats, components: Ints) -> tuple[Ints, Floats]:
-    """(the row of each component, the component's share in its rule)."""
-    sizes, begins = np.diff(rules.ptr), rules.ptr[:-1]
-    rule = np.repeat(np.arange(len(sizes)), sizes)
-    order = np.lexsort((-share, rule))
-    number = np.arange(components.sum()) - np.repeat(np.cumsum(components) - components, components)
-    chosen = np.minimum(sizes, components)  # choices of each rule that have components, in turn
-    rows = order[np.repeat(begins, components) + number % np.repeat(chosen, components)].astype(np.int32)
-    even = share[rows] ** EVENNESS
-    totals = np.add.reduceat(even, np.cumsum(components) - components)
-    return rows, even / np.repeat(totals, components)
 
 
 def lay_out(rules: SubtypeRules, uses: Floats, used: Floats, dim: int) -> Floats:
@@ -139,14 +178,3 @@ def scaled(table: Floats, weight: Floats, dim: int) -> Floats:
     points = np.zeros((dim, len(table)))
     points[: len(order)] = (axes * np.sqrt(np.maximum(values[order], 0.0)) / root[:, None]).T
     return points
-
-
-def densities(rules: SubtypeRules, used: Floats, points: Floats) -> Floats:
-    """By how much a Gaussian of each subtype overlaps, on average, with those that ask for its symbol."""
-    found = np.empty(points.shape[1])
-    for first, last in pairwise(rules.first):
-        own = points[:, first:last]
-        square = ((own[:, :, None] - own[:, None, :]) ** 2).sum(axis=0)
-        overlap = (4 * np.pi) ** (-len(points) / 2) * np.exp(-square / 4)
-        found[first:last] = (overlap * used[first:last]).sum(axis=1) / used[first:last].sum()
-    return found
