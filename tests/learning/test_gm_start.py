@@ -190,6 +190,13 @@ def test_the_record_names_the_start(begun: str) -> None:
     assert "start_fingerprint" not in train_parser(trees(), held_out=0.0, **OPTIONS).info
 
 
+def test_options_suit_a_good_start_unless_they_are_given() -> None:
+    found = GmOptions(start="some").for_size(5000, ("start",))
+    assert (found.dim, found.learning_rate) == (8, 0.005)
+    assert GmOptions(start="some", dim=3).for_size(5000, ("start", "dim", "learning_rate")).dim == 3
+    assert GmOptions().for_size(5000, ()) == GmOptions()
+
+
 def test_refusals(begun: str, tmp_path: Path) -> None:
     plain, tagger = str(tmp_path / "plain"), str(tmp_path / "tagger")
     lveg.save(discrete("pcfg"), plain)

@@ -44,8 +44,7 @@ class GmOptions(ForestOptions, GradientOptions):
     )  # fmt: skip
     start: str | None = option(
         None, "Start from this parser of the same trees, which has discrete subtypes, such as one of --model "
-        "split-merge. If not given, --dim is then 8, --spread 0.1 and --learning-rate 0.005. Needs --dev or --held-out "
-        "0.",
+        "split-merge. If not given, --dim is then 8 and --learning-rate 0.005. Needs --dev or --held-out 0.",
         group=MIXTURES, metavar="MODEL", may_change=True,
     )  # fmt: skip
     k_best: int = option(
@@ -66,7 +65,7 @@ class GmOptions(ForestOptions, GradientOptions):
         found = super().for_size(sentences, given)
         if self.start is None:
             return found
-        return found.unless_given(given, dim=8, spread=0.1, learning_rate=0.005)
+        return found.unless_given(given, dim=8, learning_rate=0.005)
 
     def __post_init__(self) -> None:
         super().__post_init__()
