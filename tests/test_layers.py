@@ -52,7 +52,7 @@ LAYERS = {
     "evaluation": "model annotate decoding treebank chart",
     "annotate": "model chart forest treebank",
     "output": "model decoding forest treebank drawing",
-    "training": "model evaluation families.registry families.forest families.chain learning task_options "
+    "training": "model model_io evaluation families.registry families.forest families.chain learning task_options "
     "treebank chart grammar",
     "cli": "*",
     "__main__": "cli",

@@ -62,7 +62,12 @@ class Described:
     @property
     def is_file(self) -> bool:
         """Whether its value is a file to read."""
-        return self.option.metavar == "FILE"
+        return self.option.metavar == "FILE" or self.is_model
+
+    @property
+    def is_model(self) -> bool:
+        """Whether its value is the file of a model that learning starts from."""
+        return self.option.metavar == "MODEL"
 
     @property
     def flag(self) -> str:

@@ -29,14 +29,15 @@ from lveg.families.registry import (
 )
 from lveg.grammar.binarise import learn_heads
 from lveg.grammar.estimate import hmm_weights, pcfg_weights
-from lveg.grammar.grammar import Grammar, fingerprint, tag_grammar, tree_grammar
+from lveg.grammar.grammar import Grammar, fingerprint, same_rules, tag_grammar, tree_grammar
 from lveg.grammar.lexicon import Tagged
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.data import TagData, TreeData
 from lveg.learning.options import ForestOptions
 from lveg.learning.run import Run
 from lveg.model import Parser, Tagger, combine
-from lveg.options import Options
+from lveg.model_io import load_model, model_fingerprint
+from lveg.options import Options, describe
 from lveg.report import Report, silent
 from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions
 from lveg.treebank.conllu import read_tagged
@@ -106,6 +107,8 @@ def _learn_parser(
     weight = pcfg_weights(grammar)
     info = _info(recipe, grammar, len(trees))
     info |= {"dev_fingerprint": trees_fingerprint(gold)} if gold else {}
+    origin = recipe.start and recipe.start.check(grammar)
+    info |= {"start_fingerprint": recipe.start.name} if recipe.start else {}
     plain = treebank_kind("parser").load_family().restore(grammar, weight, {}, {})
     start = Parser(grammar, weight, task.cleaning, binarisation, info, cast(Judge, plain))
     prepared: list[Parses] | None = None
@@ -127,7 +130,7 @@ def _learn_parser(
         setting, recipe, score if gold else None, lambda family: replace(start, family=family),
         train=trees_fingerprint(trees), info=info, found=found,
     )  # fmt: skip
-    data = TreeData(start.coarse, binarisation, trees)
+    data = TreeData(start.coarse, binarisation, trees, origin)
     is_staged = above or recipe.partners
     contexts = _contexts(data, above, task.seed)
     family, facts = kind.load_learning()(data, own, run.stage(0) if is_staged else run)
@@ -218,7 +221,7 @@ Trained = TypeVar("Trained", Parser, Tagger)
 class Recipe(Generic[Task]):
     """What is trained: a family, the options of the task, those of the family, those of what goes on top, partners.
 
-    On top go contexts, and before them the family that learns them.
+    On top go contexts, and before them the family that learns them. start: the model that learning starts from.
     """
 
     kind: Kind
@@ -226,6 +229,7 @@ class Recipe(Generic[Task]):
     own: Options
     above: dict[Kind, Options]
     partners: Sequence[Kind] = ()
+    start: Origin | None = None
 
     @property
     def groups(self) -> list[Options]:
@@ -260,7 +264,38 @@ def _recipe(task: str, form: type[Task], model: str | None, given: dict[str, Any
     partners = partner_kinds(task, kind) if is_ensemble else []
     if is_ensemble and not partners:
         raise UsageError(f"--ensemble has no partner for --model {kind.name}: leave --model out")
-    return Recipe(kind, task_options, own, chosen, partners)
+    return Recipe(kind, task_options, own, chosen, partners, _origin(own))
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A parser that learning starts from, its file, the option that names it, and the parser's fingerprint."""
+
+    parser: Parser
+    path: str
+    flag: str
+    name: str
+
+    def check(self, grammar: Grammar) -> Judge:
+        """The family of the parser, if it has the rules of this grammar."""
+        if not same_rules(grammar, self.parser.grammar):
+            raise UsageError(
+                f"{self.path}: has other rules than these trees give; {self.flag} takes a parser of the same trees, "
+                "with the same options for words and for cutting phrases"
+            )
+        return self.parser.family
+
+
+def _origin(own: Options) -> Origin | None:
+    """The model that the options of a family name to start from."""
+    for item in describe(type(own)):
+        path = getattr(own, item.name)
+        if item.is_model and path is not None:
+            parser = load_model(path)
+            if not isinstance(parser, Parser):
+                raise UsageError(f"{path}: is a tagger; {item.flag} takes a parser of the same trees")
+            return Origin(parser, path, item.flag, model_fingerprint(parser))
+    return None
 
 
 @dataclass(frozen=True)
@@ -289,6 +324,10 @@ def _train(
     share = recipe.task.held_out
     if gold or not share or not recipe.is_gradual or len(items) < FEW:
         return learn(items, gold, recipe, setting, Found())[0]
+    if recipe.start:
+        raise UsageError(
+            f"{recipe.start.flag} needs --dev, or --held-out 0: trees without those held out have other rules"
+        )
     parts = setting.checkpoint
     values = recipe.task.record() | _record(recipe.groups)
     if parts is not None:
@@ -370,9 +409,8 @@ def _run(
 
 def _key(recipe: Recipe[Any]) -> dict[str, Any]:
     """What must be the same of a recipe for a run to go on from a checkpoint."""
-    return {
-        "model": recipe.kind.name, "task": recipe.task.record(True), "options": _record(recipe.groups, True),
-    }  # fmt: skip
+    key = {"model": recipe.kind.name, "task": recipe.task.record(True), "options": _record(recipe.groups, True)}
+    return key | ({"start": recipe.start.name} if recipe.start else {})
 
 
 def _short_enough(found: list[Item], limit: int | None, length: Callable[[Item], int], report: Report) -> list[Item]:

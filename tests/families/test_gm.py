@@ -198,53 +198,6 @@ def test_rules_may_differ_in_their_number_of_components() -> None:
         np.testing.assert_allclose(joined, model.parts(gradient)[1], atol=1e-10)
 
 
-def test_subtypes_far_apart_are_a_latent_variable_grammar() -> None:
-    """Where every Gaussian sits on one of two far points, an overlap says whether the subtypes are equal."""
-    far, overlap = 60.0, (4 * math.pi) ** -0.5
-    for number, (grammar, weight, forest) in enumerate(small_forests(6)):
-        dice = np.random.default_rng(number)
-        n_slots = np.where(np.arange(grammar.n_rules) < grammar.n_binary, 3, 2)
-        n_slots[grammar.lexical_start :] = 1
-        counts = 2**n_slots  # a component for each choice of subtypes; those of ROOT's own slot are not read
-        model = start(grammar, weight, counts, 1, alpha=1.0)
-        mean, rows = model.mean.copy(), []
-        for rule in range(grammar.n_rules):
-            for choice in range(counts[rule]):
-                c = int(model.ptr[rule]) + choice
-                subtypes = [choice >> slot & 1 for slot in range(n_slots[rule])]
-                rows.append((rule, subtypes))
-                for slot, subtype in enumerate(subtypes):
-                    mean[0, model.first[slot] + c] = far * subtype
-        log_weight = model.log_weight + dice.normal(0, 0.5, model.log_weight.shape)
-        model = Gm(model.ptr, model.first, log_weight, mean, model.log_std)
-        tables: dict[int, dict[tuple[int, ...], float]] = {}
-        for (rule, subtypes), value in zip(rows, np.exp(log_weight), strict=True):
-            tables.setdefault(rule, {})[tuple(subtypes)] = float(value)
-        total = sum(latent_weight(forest, edges, tables, overlap) for edges in edge_lists(forest))
-        assert model.log_z(forest) == pytest.approx(math.log(total), abs=1e-9)
-
-
-def latent_weight(
-    forest: Forest, edges: tuple[int, ...], tables: dict[int, dict[tuple[int, ...], float]], overlap: float
-) -> float:
-    """The weight of a derivation, parents first, summed over two subtypes of each symbol."""
-    done: list[tuple[float, float]] = []
-    for edge in reversed(edges):
-        rule = int(forest.edge_rule[edge])
-        if rule == STAY:
-            continue
-        n_children = int(forest.edge_left[edge] >= 0) + int(forest.edge_right[edge] >= 0)
-        children = [done.pop() for _ in range(n_children)]
-        value = [0.0, 0.0]
-        for subtypes, weight in tables[rule].items():
-            for subtype, child in zip(subtypes[1:], children, strict=True):
-                weight *= child[subtype] * overlap
-            value[subtypes[0]] += weight
-        done.append((value[0], value[1]))
-    (root,) = done
-    return sum(root)
-
-
 class TestComponentPruning:
     def test_keeps_all_where_there_are_few(self) -> None:
         for number, (grammar, weight, forest) in enumerate(small_forests(5)):

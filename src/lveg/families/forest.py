@@ -174,6 +174,34 @@ class ForestFamily(Family, Judge):
         return float(np.dot(self.run(examples, None, Ask(signs, slope)), signs))
 
 
+class SubtypeRules(NamedTuple):
+    """The weights of rules between discrete subtypes: one row for each choice of subtypes with a weight above 0.
+
+    A rule without any such choice has one row of weight 0. Subtypes of all symbols are numbered through: those of a
+    symbol begin at first[symbol]; the last number is how many there are. Rule r has rows [ptr[r], ptr[r + 1]). lhs,
+    left, right: the subtypes of each row, -1 for ROOT and for what is no symbol.
+    """
+
+    first: Ints
+    ptr: Ints
+    lhs: Ints
+    left: Ints
+    right: Ints
+    weight: Floats
+
+
+class DiscreteFamily(ForestFamily):
+    """A family whose derivations weigh as by a grammar with discrete subtypes."""
+
+    @abstractmethod
+    def subtype_rules(self) -> SubtypeRules:
+        """The weights of that grammar."""
+
+    @abstractmethod
+    def subtype_uses(self, packed: Ints) -> Floats:
+        """How often each row of `subtype_rules` is used, on average, in the derivations of packed forests."""
+
+
 def pack(forest: Forest) -> Ints:
     """The parts of a forest that inference reads, in one array with its length first."""
     return pack_forest(parts_of(forest))

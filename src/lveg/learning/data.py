@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +22,15 @@ from lveg.trees import Tree
 
 @dataclass(frozen=True)
 class TreeData:
-    """Cleaned trees, and the treebank grammar that prunes their forests."""
+    """Cleaned trees, and the treebank grammar that prunes their forests.
+
+    start: a family with the same rules that learning starts from, if its options name one.
+    """
 
     coarse: CoarseParser
     scheme: Binarisation
     trees: Sequence[Tree]
+    start: Any = None
 
     @property
     def grammar(self) -> Grammar:

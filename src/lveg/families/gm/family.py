@@ -10,7 +10,7 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size
-from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior
+from lveg.families.forest import SUMS, Ask, DiscreteFamily, ForestFamily, Posterior
 from lveg.families.gm.options import COVARIANCES
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -120,6 +120,29 @@ class Gm(ForestFamily):
             raise GrammarError("it does not have one mean per Gaussian")
         return cls(first=np.array(first), **arrays)
 
+    @classmethod
+    def from_subtypes(cls, family: DiscreteFamily) -> Gm:
+        """A grammar with discrete subtypes as one with vectors: trees weigh the same  [math: subtypes].
+
+        Each choice of a rule's subtypes is a component. Subtypes are points so far apart that two Gaussians overlap by
+        1 or by next to nothing. A rule of weight 0 has a component at points that nothing meets.
+        """
+        rules = family.subtype_rules()
+        above, below = rules.first[-1], rules.first[-1] + 1
+        number = np.arange(above) - np.repeat(rules.first[:-1], np.diff(rules.first))
+        points = _grid(np.append(number, number.max() + np.array([1, 2])))
+        is_rule = rules.weight > 0.0
+        lhs = np.where(is_rule, rules.lhs, above)
+        left, right = (np.where(is_rule, slot, below)[slot >= 0] for slot in (rules.left, rules.right))
+        columns = np.concatenate([lhs, left, right])
+        return cls(
+            ptr=rules.ptr,
+            first=np.array([0, len(lhs), len(lhs) + len(left)]),
+            log_weight=np.log(np.where(is_rule, rules.weight, 1.0)),
+            mean=points[:, columns],
+            log_std=np.full((1, len(columns)), -0.5 * np.log(4 * np.pi)),
+        )
+
     def describe(self) -> Facts:
         """Numbers of components and dimensions."""
         return {"components": len(self.log_weight), "dim": len(self.mean), "parameters": int(self.value.size)}
@@ -205,6 +228,20 @@ class _Sums(NamedTuple):
 
 
 _NOTHING = np.empty(0)
+
+
+FAR = 16.0
+"""Gaussians of variance 1 / (4 pi) at this distance overlap by less than 1e-300; at one place they overlap by 1."""
+
+
+def _grid(numbers: Ints) -> Floats:
+    """A point for each number, FAR from those of other numbers: (dim, size), in as few dimensions as are needed."""
+    side = 2 * int(MOST_PARAMETER / FAR) + 1
+    digits = [numbers % side]
+    while (numbers >= side).any():
+        numbers = numbers // side
+        digits.append(numbers % side)
+    return FAR * (np.array(digits, float) - side // 2)
 
 
 def plan(forest: Forest) -> Ints:

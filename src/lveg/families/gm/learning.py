@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from lveg.errors import UsageError
 from lveg.families.family import Facts
-from lveg.families.forest import count_packed
+from lveg.families.forest import DiscreteFamily, count_packed
 from lveg.families.gm.family import ComponentPruning, Gm, columns_of, plan, start
 from lveg.families.gm.options import GmOptions
+from lveg.families.gm.subtypes import start_from
 from lveg.families.pcfg.family import Pcfg
 from lveg.forest.best import best_derivations
 from lveg.forest.builders import union
@@ -45,7 +47,7 @@ def prepare(data: TreeData, options: GmOptions, run: Run) -> Examples:
 
 def learn_from(data: TreeData, examples: Examples, options: GmOptions, run: Run) -> Gm:
     """`learn`, from examples that are there already."""
-    learned = first_grammar(data, options, run.seed)
+    learned = first_grammar(data, options, run)
     k_min, k_max = (options.k_hard, options.k_hard) if options.k_hard else (options.k_min, options.k_max)
     if k_max:
         learned = replace(learned, pruning=ComponentPruning(k_min, k_max, options.theta))
@@ -77,12 +79,17 @@ def learn_from(data: TreeData, examples: Examples, options: GmOptions, run: Run)
     return learned
 
 
-def first_grammar(data: TreeData, options: GmOptions, seed: int) -> Gm:
+def first_grammar(data: TreeData, options: GmOptions, run: Run) -> Gm:
     """The grammar that learning starts from."""
     components = 1 if options.split else n_components(data.grammar, options)
-    return start(
-        data.grammar, data.weight, components, options.dim, options.covariance, options.alpha, options.spread, seed
-    )
+    if options.start is None:
+        return start(
+            data.grammar, data.weight, components, options.dim, options.covariance, options.alpha, options.spread,
+            run.seed,
+        )  # fmt: skip
+    if not isinstance(data.start, DiscreteFamily):
+        raise UsageError(f"{options.start}: is of model {data.start.name}, which has no discrete subtypes")
+    return start_from(data.start, data, n_components(data.grammar, options), options, run)
 
 
 def n_components(grammar: Grammar, options: GmOptions) -> Ints:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Self
 
 from lveg.errors import UsageError
 from lveg.learning.options import FORESTS, ForestOptions, GradientOptions
@@ -33,11 +35,17 @@ class GmOptions(ForestOptions, GradientOptions):
         group=MIXTURES, least=0.0,
     )  # fmt: skip
     spread: float = option(
-        0.5, "Means start at random within this distance of 0; in the paper, 0.05.", group=MIXTURES, least=0.0
-    )
+        0.5, "Means start at random within this distance of 0, or of what --start says; in the paper, 0.05.",
+        group=MIXTURES, least=0.0,
+    )  # fmt: skip
     alpha: float | None = option(
         None, "Components start at this times P(rule), in the paper 8; if not given, so that rules keep their weight.",
         group=MIXTURES, least=1e-9,
+    )  # fmt: skip
+    start: str | None = option(
+        None, "Start from this parser of the same trees, which has discrete subtypes, such as one of --model "
+        "split-merge. If not given, --dim is then 8 and --learning-rate 0.005. Needs --dev or --held-out 0.",
+        group=MIXTURES, metavar="MODEL", may_change=True,
     )  # fmt: skip
     k_best: int = option(
         0, "Learn from this many best trees of the treebank grammar instead of all above --p-min; 0: from all.",
@@ -52,10 +60,19 @@ class GmOptions(ForestOptions, GradientOptions):
         0, "Cut to exactly this many components, instead of the other three; 0: not.", group=PRUNING, least=0
     )
 
+    def for_size(self, sentences: int, given: Collection[str]) -> Self:
+        """Smaller steps, and room for all differences of subtypes, where a good start is given."""
+        found = super().for_size(sentences, given)
+        if self.start is None:
+            return found
+        return found.unless_given(given, dim=8, learning_rate=0.005)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.split and (self.by_frequency or self.components.bit_count() != 1):
             raise UsageError("--split needs --components 2, 4, 8 or so on, and excludes --by-frequency")
+        if self.start is not None and (self.split or self.alpha is not None):
+            raise UsageError("--start excludes --split and --alpha")
         if self.k_hard and (self.k_min or self.k_max):
             raise UsageError("--k-hard excludes --k-min and --k-max")
         if bool(self.k_min) != bool(self.k_max) or self.k_min > self.k_max:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts
-from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, pack, parts_of
+from lveg.families.forest import SUMS, Ask, DiscreteFamily, Posterior, SubtypeRules, count_packed, pack, parts_of
 from lveg.forest.forest import Forest
 from lveg.grammar.estimate import STAY_PRIOR
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
@@ -93,6 +93,16 @@ class Shape:
         """The same rules with other numbers of subtypes."""
         return replace(self, subtypes=np.ascontiguousarray(subtypes, np.int32))
 
+    def subtypes_at(self, places: Places) -> tuple[Ints, Ints, Ints]:
+        """The subtypes of left-hand side, left and right child of the weights at some places, NONE for no symbol."""
+        blocks = self.blocks
+        rule = np.searchsorted(blocks.ptr, places, side="right") - 1
+        rest, right = np.divmod(places - blocks.ptr[rule], blocks.n_right[rule])
+        lhs, left = np.divmod(rest, blocks.n_left[rule])
+        slots = ((self.lhs, blocks.lhs, lhs), (self.left, blocks.left, left), (self.right, blocks.right, right))
+        found = [np.where(symbol[rule] >= 0, first[rule] + number, NONE) for symbol, first, number in slots]
+        return found[0].astype(np.int32), found[1].astype(np.int32), found[2].astype(np.int32)
+
     def mean_of_symbol(self, values: Floats) -> Floats:
         """The mean over each symbol's subtypes, given to each of them; (n_subtypes,) in and out."""
         means: Floats = np.repeat(np.add.reduceat(values, self.first[:-1]) / self.subtypes, self.subtypes)
@@ -115,7 +125,7 @@ def shape_of(grammar: Grammar, subtypes: Ints) -> Shape:
     )
 
 
-class Subtyped(ForestFamily):
+class Subtyped(DiscreteFamily):
     """A family whose derivations weigh as by a grammar with discrete subtypes, `finest`."""
 
     @property
@@ -143,6 +153,19 @@ class Subtyped(ForestFamily):
         chosen, sizes = np.empty((count, n_edges), np.int32), np.empty(count, np.int32)
         draw_many(parts_of(forest), split_factors(log_factor), self.finest.weights, uniform, chosen, sizes)
         return [row[:size].copy() for row, size in zip(chosen, sizes, strict=True)]
+
+    def subtype_rules(self) -> SubtypeRules:
+        """The weights of the finest grammar."""
+        shape, rows = self.finest.shape, self.finest.rows
+        ptr = np.searchsorted(rows, shape.blocks.ptr).astype(np.int32)
+        return SubtypeRules(shape.first.astype(np.int32), ptr, *shape.subtypes_at(rows), self.finest.weight[rows])
+
+    def subtype_uses(self, packed: Ints) -> Floats:
+        """The expected uses of the weights of the finest grammar."""
+        finest, slope = self.finest, np.zeros(self.finest.shape.size)
+        finest.add_uses(packed, Ask([1.0] * count_packed(packed), slope))
+        uses: Floats = (slope * finest.weight)[finest.rows]
+        return uses
 
     def describe(self) -> Facts:
         """Numbers of subtypes and parameters."""
@@ -189,6 +212,14 @@ class Lvg(Subtyped):
         check_arrays(arrays, LVG_ARRAYS)
         check_facts(facts, {})
         return cls(shape_of(grammar, arrays["subtypes"]), arrays["weight"])
+
+    @cached_property
+    def rows(self) -> Places:
+        """Where the weights above 0 are, and the first weight of each rule that has none."""
+        is_row = self.weight > 0.0
+        begins = self.shape.blocks.ptr[:-1]
+        is_row[begins] |= ~np.logical_or.reduceat(is_row, begins)
+        return np.flatnonzero(is_row)
 
     @cached_property
     def weights(self) -> Weights:
