@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,7 +32,8 @@ class Posterior:
 
     edge_weight: the weight of each edge alone; empty for families whose derivations are no products of edge weights.
     log_rule: what max-rule sums over edges, where that is not the log of `edge`. members: of a product, what
-    each member says. log_factor: what multiplied each edge, where anything did.
+    each member says. log_factor: what multiplied each edge, where anything did. best: of a family that lists
+    derivations, the log weights and edges of so many of them, best first.
     """
 
     log_z: float
@@ -42,6 +43,7 @@ class Posterior:
     log_rule: Floats | None = None
     members: tuple[Posterior, ...] = ()
     log_factor: Floats | None = None
+    best: Callable[[int], list[tuple[float, Ints]]] | None = None
 
     @property
     def is_sound(self) -> bool:

@@ -123,6 +123,11 @@ class Trees(NamedTuple):
         """Of each edge of the forest the sum of the values of the trees that have it."""
         return sums_of(self.edge, self.shares(values), self.n_edges)
 
+    def best(self, count: int) -> list[tuple[float, Ints]]:
+        """Scores and edges of the trees with the highest scores, at most `count`, best first."""
+        order = np.argsort(-self.score, kind="stable")[:count].tolist()
+        return [(float(self.score[rank]), self.edges_of(rank)) for rank in order if np.isfinite(self.score[rank])]
+
     def edges_of(self, rank: int) -> Ints:
         """The edges of one of the trees, parents first."""
         found = np.empty(2 * len(self.vector), np.int32)
@@ -264,7 +269,8 @@ class Cvg(ForestFamily):
         (trees,) = self.trees(packed, log_factor)
         log_z, share = trees.probabilities()
         edge = trees.edge_sums(share)
-        return Posterior(log_z, sums_of(forest.edge_head, edge, forest.n_nodes), edge, _NOTHING)
+        node = sums_of(forest.edge_head, edge, forest.n_nodes)
+        return Posterior(log_z, node, edge, _NOTHING, best=trees.best)
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
         """Trees of the list, drawn by their probabilities; edges with parents first."""

@@ -53,7 +53,7 @@ def learn(
 def learn_over(base: ForestFamily, form: Form, examples: Examples, options: CvgOptions, run: Run) -> Cvg:
     """The grammar on top of a base, learned from lists of trees."""
     start, size = first_value(form, run.seed), len(examples)
-    model = Cvg(base, form, start, options.k_best)
+    model = Cvg(base, form, start, options.list_size)
     if not size:  # no list has a tree that is better than others
         return model.rounded()
     progress = Descent(
@@ -70,7 +70,7 @@ def all_lists(
 ) -> Examples:  # fmt: skip
     """The lists of all trees: by bases that have not seen them, or by the base itself."""
     examples, folds = Examples(int(options.list_memory * 2**30)), options.folds
-    lists = Lists(form, options.k_best, examples, len(data.trees), run)
+    lists = Lists(form, options.list_size, examples, len(data.trees), run)
     if len(data.trees) < 2 * folds or folds < 2:
         lists.add(data, base, data.trees, form.units.of_rule)
         return examples

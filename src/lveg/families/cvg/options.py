@@ -21,7 +21,7 @@ class CvgOptions(Options):
         "split-merge", "The model whose best trees are chosen from; its options can be given too.", group=PHRASES,
         metavar="MODEL",
     )  # fmt: skip
-    k_best: int = option(200, "How many of its best trees are chosen from.", group=PHRASES, least=2, most=10_000)
+    list_size: int = option(200, "How many of its best trees are chosen from.", group=PHRASES, least=2, most=10_000)
     folds: int = option(
         5, "Learn from trees of bases that have not seen the sentence: so many bases are learned from parts of the "
         "trees. 0: from those of the base itself.", group=PHRASES, least=0, most=100,
