@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -13,8 +14,8 @@ from lveg.contexts.inputs import learn_inputs, learned_names
 from lveg.contexts.vectors import Vectors
 from lveg.decoding.derivations import decode, tree_of
 from lveg.errors import UsageError
-from lveg.families.cvg.family import Cvg, Form, pack_list, units_of
-from lveg.families.cvg.learning import first_value, foreign_units, knowledge, phrase_counts, tree_slopes
+from lveg.families.cvg.family import Cvg, Form, Trees, pack_list, units_of
+from lveg.families.cvg.learning import dropout_mask, first_value, foreign_units, knowledge, phrase_counts, tree_slopes
 from lveg.families.cvg.listing import best_trees
 from lveg.families.cvg.options import OBJECTIVES
 from lveg.families.forest import ForestFamily
@@ -140,8 +141,9 @@ def test_it_begins_with_the_base() -> None:
     np.testing.assert_allclose(net.matrix[0] @ np.array([*both.ravel(), 1.0]), both.mean(axis=0), atol=0.1)
 
 
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_gradient_of_every_kind_of_parameter_equals_differences(objective: str) -> None:
+def test_gradient_of_every_kind_of_parameter_equals_differences(objective: str, dropout: float) -> None:
     grammar, form = model(), model().form
     packed = []
     for forest in forests():
@@ -152,10 +154,14 @@ def test_gradient_of_every_kind_of_parameter_equals_differences(objective: str) 
         packed.append(pack_list(form.inputs, form.units.of_rule, forest, listing, known))
     examples, slope = np.concatenate(packed), np.zeros(form.size)
 
-    def value_at(value: Floats) -> float:
-        return sum(tree_slopes(one, objective, 5.0)[0] for one in grammar.with_value(value).trees(examples))
+    def lists(value: Floats) -> Iterator[Trees]:
+        masks = (dropout_mask(form.dim, dropout, number) for number in range(len(packed)))
+        return grammar.with_value(value).trees(examples, masks=masks)
 
-    for one in grammar.trees(examples):
+    def value_at(value: Floats) -> float:
+        return sum(tree_slopes(one, objective, 5.0)[0] for one in lists(value))
+
+    for one in lists(grammar.value):
         grammar.add_slope(one, tree_slopes(one, objective, 5.0)[1], slope)
     places = form.net(np.arange(form.size).astype(float))
     for part in places:

@@ -110,11 +110,13 @@ def fill_words(packed: Any, at: int, columns: int, given: Any, net: Net, words: 
 
 @lean_kernel
 def compose(
-    packed: Any, items: int, first_pair: int, words: Any, net: Net, log_factor: Any, vector: Any, score: Any
-) -> None:
+    packed: Any, items: int, first_pair: int, words: Any, net: Net, mask: Any, log_factor: Any, vector: Any,
+    score: Any,
+) -> None:  # fmt: skip
     """Fill the vector of each item and the score of its subtree; items: where they begin in the packed list.
 
-    log_factor: what is added for each edge of the forest; empty for nothing.
+    mask (dimensions): what vectors are multiplied by. log_factor: what is added for each edge of the forest; empty for
+    nothing.
     """
     n, size = vector.shape
     for i in range(n):
@@ -122,7 +124,7 @@ def compose(
         total = log_factor[packed[items + i]] if log_factor.shape[0] > 0 else 0.0
         if left < -1:
             for d in range(size):
-                vector[i, d] = words[-2 - left, d]
+                vector[i, d] = mask[d] * words[-2 - left, d]
         elif right < 0:
             total += score[left]
             for d in range(size):
@@ -134,7 +136,7 @@ def compose(
                 value = net.matrix[pair, d, 2 * size]
                 for c in range(size):
                     value += net.matrix[pair, d, c] * vector[left, c] + net.matrix[pair, d, size + c] * vector[right, c]
-                vector[i, d] = math.tanh(value)
+                vector[i, d] = mask[d] * math.tanh(value)
         if unit >= 0:
             total += net.score[unit, size]
             for d in range(size):
@@ -154,8 +156,9 @@ def spread(left: Any, right: Any, share: Any) -> None:
 
 @lean_kernel
 def go_back(
-    packed: Any, items: int, first_pair: int, net: Net, vector: Any, share: Any, pull: Any, word_pull: Any, slope: Net
-) -> None:
+    packed: Any, items: int, first_pair: int, net: Net, mask: Any, vector: Any, share: Any, pull: Any, word_pull: Any,
+    slope: Net,
+) -> None:  # fmt: skip
     """From the slopes of the scores of items, `share`, add to those of parameters.
 
     pull (items, dimensions): zero, and filled with the slopes of the vectors of items. word_pull (words, dimensions):
@@ -172,7 +175,7 @@ def go_back(
                 pull[i, d] += own * net.score[unit, d]
         if left < -1:
             for d in range(size):
-                word_pull[-2 - left, d] += pull[i, d]
+                word_pull[-2 - left, d] += mask[d] * pull[i, d]
             continue
         if right < 0:
             for d in range(size):
@@ -181,8 +184,8 @@ def go_back(
         pair = unit - first_pair
         for d in range(size):
             value = pull[i, d]
-            if value != 0.0:
-                value *= 1.0 - vector[i, d] * vector[i, d]
+            if value != 0.0 and mask[d] != 0.0:
+                value *= mask[d] - vector[i, d] * vector[i, d] / mask[d]
                 slope.matrix[pair, d, 2 * size] += value
                 for c in range(size):
                     slope.matrix[pair, d, c] += value * vector[left, c]

@@ -97,6 +97,7 @@ class Trees(NamedTuple):
     edge: Ints
     known: Ints
     log_weight: Floats
+    mask: Floats
     words: Floats
     vector: Floats
     score: Floats
@@ -212,32 +213,42 @@ class Cvg(ForestFamily):
         listing = best_trees(self.base, forest, self.count, is_out)
         return pack_list(self.form.inputs, self.form.units.of_rule, forest, listing)
 
-    def trees(self, packed: Ints, log_factor: Floats | None = None) -> Iterator[Trees]:
-        """The trees of packed lists, one after the other, with their scores."""
-        at, first = 0, 0
+    def trees(
+        self, packed: Ints, log_factor: Floats | None = None, masks: Iterator[Floats] | None = None
+    ) -> Iterator[Trees]:
+        """The trees of packed lists, one after the other, with their scores.
+
+        masks: for each list what its vectors are multiplied by; 1 if not given.
+        """
+        at, first, whole = 0, 0, np.ones(self.form.dim)
         while at < len(packed):
             size, n_words, n_edges, n_items, n_trees = packed[at : at + HEAD].tolist()
             factor = _NOTHING if log_factor is None else log_factor[first : first + n_edges]
-            yield self._trees(packed[at : at + size], n_words, n_edges, n_items, n_trees, factor)
+            mask = whole if masks is None else next(masks)
+            yield self._trees(packed[at : at + size], n_words, n_edges, n_items, n_trees, factor, mask)
             at, first = at + size, first + n_edges
 
-    def _trees(self, packed: Ints, n_words: int, n_edges: int, n_items: int, n_trees: int, factor: Floats) -> Trees:
+    def _trees(
+        self, packed: Ints, n_words: int, n_edges: int, n_items: int, n_trees: int, factor: Floats, mask: Floats
+    ) -> Trees:
         items, dim = HEAD + n_words * COLUMNS, self.form.dim
         last = items + 4 * n_items + n_trees
         known, log_weight = packed[last - n_trees : last], packed[last:].copy().view(np.float64)
         words, vector, score = np.zeros((n_words, dim)), np.empty((n_items, dim)), np.empty(n_items)
         fill_words(packed, 0, COLUMNS, self.form.inputs.given, self.net, words)
-        compose(packed, items, self.form.units.first_pair, words, self.net, factor, vector, score)
+        compose(packed, items, self.form.units.first_pair, words, self.net, mask, factor, vector, score)
         able = np.isfinite(log_weight)
         total = np.where(able, self.net.scale * np.where(able, log_weight, 0.0) + score[n_items - n_trees :], -np.inf)
-        return Trees(packed, items, n_edges, packed[items : items + n_items], known, log_weight, words, vector, total)
+        return Trees(
+            packed, items, n_edges, packed[items : items + n_items], known, log_weight, mask, words, vector, total
+        )
 
     def add_slope(self, trees: Trees, tree_slope: Floats, slope: Floats) -> None:
         """Add the derivative of something, given its derivative in the score of each tree."""
         net, pull, word_pull = self.form.net(slope), np.zeros_like(trees.vector), np.zeros_like(trees.words)
         go_back(
-            trees.packed, trees.items, self.form.units.first_pair, self.net, trees.vector, trees.shares(tree_slope),
-            pull, word_pull, net,
+            trees.packed, trees.items, self.form.units.first_pair, self.net, trees.mask, trees.vector,
+            trees.shares(tree_slope), pull, word_pull, net,
         )  # fmt: skip
         add_to_words(trees.packed, 0, COLUMNS, self.form.inputs.given, word_pull, net)
         used = tree_slope != 0.0

@@ -123,7 +123,8 @@ def gradient_at(model: Cvg, examples: Examples, options: CvgOptions, values: Seq
 
     def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
         total, slope = 0.0, slopes[0]
-        for trees in present.trees(examples.gather(numbers)):
+        masks = (dropout_mask(model.form.dim, options.phrase_dropout, noise + int(number)) for number in numbers)
+        for trees in present.trees(examples.gather(numbers), masks=masks):
             value, tree_slope = tree_slopes(trees, options.objective, options.margin)
             total += value
             present.add_slope(trees, tree_slope, slope)
@@ -132,6 +133,11 @@ def gradient_at(model: Cvg, examples: Examples, options: CvgOptions, values: Seq
         return total, [touched]
 
     return gradient
+
+
+def dropout_mask(dim: int, dropout: float, noise: int) -> Floats:
+    """Which dimensions of the vectors of a list are left out; the others make up for them."""
+    return (np.random.default_rng(noise).random(dim) >= dropout) / (1.0 - dropout)
 
 
 def phrase_counts(grammar: Grammar, listing: Listing, gold: Tree) -> tuple[Floats, Floats, int]:

@@ -36,8 +36,8 @@ class CvgOptions(Options):
         least=1,
     )  # fmt: skip
     objective: str = option(
-        "likelihood", "likelihood: of the best trees of each list. margin: between them and others, by the number of "
-        "wrong phrases.", group=PHRASES, choices=OBJECTIVES,
+        "likelihood", "Raise the likelihood of the trees of each list that are closest to the right one, or the margin "
+        "between them and the others.", group=PHRASES, choices=OBJECTIVES,
     )  # fmt: skip
     margin: float = option(
         0.1, "With --objective margin: what a wrong phrase adds to the margin.", group=PHRASES, least=0.0
@@ -53,6 +53,11 @@ class CvgOptions(Options):
     phrase_batch: int = option(25, "Sentences per update; fewer if there are few.", group=PHRASES, least=1)
     phrase_rate: float = option(0.02, "AdaGrad's step.", group=PHRASES, least=1e-9)
     phrase_l2: float = option(1e-4, "How strongly parameters are pulled towards their start.", group=PHRASES, least=0.0)
+
+    phrase_dropout: float = option(
+        0.0, "Share of the dimensions that is left out at random while vectors are learned.", group=PHRASES, least=0.0,
+        most=0.95,
+    )  # fmt: skip
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
         """Smaller batches and more epochs where there are few sentences."""
