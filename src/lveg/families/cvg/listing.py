@@ -8,13 +8,16 @@ import numpy as np
 
 from lveg.families.forest import Ask, ForestFamily, Mask
 from lveg.forest.best import best_ranks
-from lveg.forest.forest import Forest
+from lveg.forest.forest import Forest, part_of
 from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.assemble import STAY
 from lveg.kernels.cvg import list_items
 
 _LEAST = 1e-12
 """Edges that the base finds less probable, or does not look at, count as this probable in the order of trees."""
+
+_LIKELY = 1e-6
+"""Edges that are less probable are looked at only if there are too few trees without them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,11 @@ def best_trees(base: ForestFamily, forest: Forest, count: int, is_out: Mask | No
     scores[forest.edge_rule == STAY] = 0.0
     if is_out is not None:
         scores[is_out] = -np.inf
-    listed = _listed(forest, scores, count)
+    part, _, edges = part_of(forest, (posterior.edge >= _LIKELY) & (scores > -np.inf))
+    listed = _listed(part, scores[edges], count)
+    listed = replace(listed, edge=edges[listed.edge])
+    if listed.n_trees < count:
+        listed = _listed(forest, scores, count)
     if not listed.n_trees:
         return None
     share = np.empty(listed.forest.n_edges)
@@ -64,6 +71,8 @@ def best_trees(base: ForestFamily, forest: Forest, count: int, is_out: Mask | No
 
 def _listed(forest: Forest, scores: Floats, count: int) -> Listing:
     """The derivations of a forest with the highest sums of scores, as trees of weight 1."""
+    if forest.is_empty:
+        return Listing(forest, np.empty(0, np.int32), np.empty(0))
     found, ranks = best_ranks(forest, scores, count)
     node, edge, left, right = list_items(forest.edge_left, forest.edge_right, *ranks[1:], found)
     nodes = np.append(node[: len(node) - found], forest.n_nodes - 1)  # one ROOT for all trees
