@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -117,18 +119,29 @@ def test_scores_and_best_trees_equal_enumeration() -> None:
         assert [score for score, _ in best] == pytest.approx([found[edges] for edges in ranked[:5]], abs=1e-9)
 
 
-def test_a_short_list_is_the_best_of_the_base() -> None:
-    grammar, base = model(count=4), model().base
-    for forest in forests():
+def test_trees_outside_a_short_list_are_as_probable_as_by_the_base() -> None:
+    grammar, base, rules = model(count=4), model().base, parser().grammar
+    for number, forest in enumerate(forests()):
         scores = np.log(np.maximum(base.posterior(forest).edge, 1e-300))
         scores[forest.edge_rule == STAY] = 0.0
-        listed = [tuple(edges.tolist()) for _, edges in best_derivations(forest, scores, 4)]
-        posterior = grammar.posterior(forest)
+        listed = {tuple(edges.tolist()) for _, edges in best_derivations(forest, scores, 4)}
+        posterior, found = grammar.posterior(forest), edge_lists(forest)
         assert posterior.best is not None
-        assert {tuple(edges.tolist()) for _, edges in posterior.best(10)} == set(listed)
-        logs = [slow_score(grammar, forest, edges) for edges in listed]
-        assert posterior.log_z == pytest.approx(np.logaddexp.reduce(logs), abs=1e-9)
-        assert posterior.node[-1] == pytest.approx(1.0)
+        assert {tuple(edges.tolist()) for _, edges in posterior.best(10)} == listed
+        arrays = [np.array(edges, np.int32) for edges in found]
+        plain = np.exp([base.log_derivation(rules, forest, edges) - base.log_z(forest) for edges in arrays])
+        is_listed = np.array([edges in listed for edges in found])
+        weight = np.exp([slow_score(grammar, forest, edges) if edges in listed else -np.inf for edges in found])
+        share = np.where(is_listed, plain[is_listed].sum() * weight / weight.sum(), plain)
+        assert share.sum() == pytest.approx(1.0)
+        edge = np.zeros(forest.n_edges)
+        for edges, one in zip(found, share, strict=True):
+            edge[list(edges)] += one
+        np.testing.assert_allclose(posterior.edge, edge, atol=1e-9)
+        np.testing.assert_allclose(grammar.log_probs(rules, forest, arrays, posterior), np.log(share), atol=1e-9)
+        drawn = Counter(tuple(edges.tolist()) for edges in grammar.samples(forest, 2000, number))
+        for edges, one in zip(found, share.tolist(), strict=True):
+            assert abs(drawn[edges] / 2000 - one) < 5 * math.sqrt(one * (1 - one) / 2000) + 2e-3
 
 
 def test_it_begins_with_the_base() -> None:
@@ -147,7 +160,7 @@ def test_gradient_of_every_kind_of_parameter_equals_differences(objective: str, 
     grammar, form = model(), model().form
     packed = []
     for forest in forests():
-        listing = best_trees(grammar.base, forest, 200)
+        listing = best_trees(grammar.base, forest, grammar.base.posterior(forest), 200)
         assert listing is not None
         gold = next(tree for tree in trees() if tuple(tree.words()) == forest.words)
         known = knowledge(parser().grammar, listing, gold)
@@ -175,7 +188,7 @@ def test_gradient_of_every_kind_of_parameter_equals_differences(objective: str, 
 def test_what_learning_knows_of_trees() -> None:
     rules = parser().grammar
     for forest in forests():
-        listing = best_trees(model().base, forest, 200)
+        listing = best_trees(model().base, forest, model().base.posterior(forest), 200)
         assert listing is not None
         gold = next(tree for tree in trees() if tuple(tree.words()) == forest.words)
         made, right, n_gold = phrase_counts(rules, listing, gold)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -18,7 +18,7 @@ from lveg.families.forest import SUMS, Ask, ForestFamily, Mask, Posterior
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.cvg import HEAD, Net, add_to_words, compose, fill_words, go_back, spread, tree_edges
+from lveg.kernels.cvg import HEAD, Net, add_to_words, compose, fill_words, go_back, spread, sum_up, tree_edges
 
 LARGEST = 1000.0
 """Bound on abs(parameter)."""
@@ -106,6 +106,16 @@ class Trees(NamedTuple):
         """(log Z, the probability of each tree); all are 0 if no tree has any weight."""
         log_z = float(np.logaddexp.reduce(self.score, initial=-np.inf))
         return log_z, np.exp(self.score - log_z) if np.isfinite(log_z) else np.zeros_like(self.score)
+
+    def base_probabilities(self, log_factor: Floats | None) -> tuple[float, Floats]:
+        """(the log of the summed weights of the trees by the base, their probabilities among each other)."""
+        log_weight = self.log_weight
+        if log_factor is not None:
+            total = log_factor[self.edge]
+            sum_up(*self._children, total)
+            log_weight = log_weight + total[len(total) - len(log_weight) :]
+        log_sum = float(np.logaddexp.reduce(log_weight))
+        return log_sum, np.exp(log_weight - log_sum)
 
     @property
     def _children(self) -> tuple[Ints, Ints]:
@@ -206,11 +216,11 @@ class Cvg(ForestFamily):
 
     def pack(self, forest: Forest) -> Ints:
         """The list of the best trees by the base."""
-        return self._pack(forest)
+        return self._pack(forest, self.base.posterior(forest))
 
-    def _pack(self, forest: Forest, is_out: Mask | None = None) -> Ints:
-        """The list of the best trees that have none of some edges."""
-        listing = best_trees(self.base, forest, self.count, is_out)
+    def _pack(self, forest: Forest, posterior: Posterior, is_out: Mask | None = None) -> Ints:
+        """The list of the best trees that have none of some edges, given what the base says of the forest."""
+        listing = best_trees(self.base, forest, posterior, self.count, is_out)
         return pack_list(self.form.inputs, self.form.units.of_rule, forest, listing)
 
     def trees(
@@ -269,29 +279,64 @@ class Cvg(ForestFamily):
         return np.array(found)
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
-        """Sums over the list."""
-        return self._posterior(forest, self.pack(forest), log_factor)
+        """Sums over the list, and over all other trees by the base; log Z is such that those of listed trees fit."""
+        first = self.base.posterior(forest)
+        whole = first if log_factor is None else self.base.posterior(forest, log_factor)
+        (trees,) = self.trees(self._pack(forest, first), log_factor)
+        return self._mixture(forest, trees, whole, log_factor)
 
     def without(self, forest: Forest, edges: Mask, posterior: Posterior) -> Posterior:
         """What `posterior` would have said of a forest without some edges: the list is another one then."""
-        return self._posterior(forest, self._pack(forest, edges))
+        first = self.base.posterior(forest)
+        (trees,) = self.trees(self._pack(forest, first, edges))
+        return self._mixture(forest, trees, self.base.without(forest, edges, first), None)
 
-    def _posterior(self, forest: Forest, packed: Ints, log_factor: Floats | None = None) -> Posterior:
-        (trees,) = self.trees(packed, log_factor)
+    def _mixture(self, forest: Forest, trees: Trees, whole: Posterior, log_factor: Floats | None) -> Posterior:
+        """What trees of the list, and the base with what it says of all trees, say together."""
         log_z, share = trees.probabilities()
-        edge = trees.edge_sums(share)
+        edge, log_mass = trees.edge_sums(share), 0.0
+        if np.isfinite(log_z):
+            log_list, plain = trees.base_probabilities(log_factor)
+            log_mass = min(0.0, log_list - whole.log_z)
+            if log_mass < -_WHOLE:
+                edge = np.maximum(whole.edge + np.exp(log_mass) * (edge - trees.edge_sums(plain)), 0.0)
         node = sums_of(forest.edge_head, edge, forest.n_nodes)
-        return Posterior(log_z, node, edge, _NOTHING, best=trees.best)
+        return Posterior(log_z - log_mass, node, edge, _NOTHING, members=(whole,), best=trees.best)
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
-        """Trees of the list, drawn by their probabilities; edges with parents first."""
+        """Trees drawn from the base; one that is listed is drawn again, from the list. Edges with parents first."""
         (trees,) = self.trees(self.pack(forest), log_factor)
         log_z, share = trees.probabilities()
         if not np.isfinite(log_z):
             raise GrammarError("no derivation has any weight: there is none to draw")
-        chosen = np.random.default_rng(seed).choice(len(share), count, p=share / share.sum())
-        edges = {rank: trees.edges_of(rank) for rank in np.unique(chosen).tolist()}
-        return [edges[rank] for rank in chosen.tolist()]
+        listed = [trees.edges_of(rank) for rank in range(len(share))]
+        known = set(map(_key, listed))
+        chosen = np.random.default_rng([seed, 1]).choice(len(share), count, p=share / share.sum()).tolist()
+        drawn = self.base.samples(forest, count, seed, log_factor)
+        return [listed[rank] if _key(edges) in known else edges for rank, edges in zip(chosen, drawn, strict=True)]
+
+    def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
+        """log P(derivation | sentence): of trees outside the list, by the base."""
+        own = super().log_probs(grammar, forest, chosen, posterior)
+        if posterior.best is None:
+            return own
+        (whole,), listed = posterior.members, {_key(edges) for _, edges in posterior.best(self.count)}
+        plain = self.base.log_probs(grammar, forest, chosen, whole)
+        return [one if _key(edges) in listed else base for edges, one, base in zip(chosen, own, plain, strict=True)]
+
+    def log_prob(self, part: Forest, forest: Forest) -> float:
+        """The log of the share that the derivations of `part`, which are listed, have among those of `forest`."""
+        log_part = self.log_z(part)
+        return log_part - self.posterior(forest).log_z if np.isfinite(log_part) else -np.inf
+
+
+_WHOLE = 1e-9
+"""A list with all but this share of the base's probability has all trees."""
+
+
+def _key(edges: Ints) -> bytes:
+    """What tells a derivation from others."""
+    return np.sort(edges).tobytes()
 
 
 _NOTHING = np.empty(0)

@@ -207,7 +207,7 @@ class Lists:
             parses = coarse.parses(tree.words(), base.p_min)
             if parses.forest is None or parses.fallback == "glue":
                 return None
-            listing = best_trees(base, parses.forest, self.count)
+            listing = best_trees(base, parses.forest, base.posterior(parses.forest), self.count)
             known = None if listing is None else knowledge(data.grammar, listing, tree)
             if known is None or (known % 2 == 1).all():
                 return None

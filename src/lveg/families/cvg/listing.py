@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lveg.families.forest import Ask, ForestFamily, Mask
+from lveg.families.forest import Ask, ForestFamily, Mask, Posterior
 from lveg.forest.best import best_ranks
 from lveg.forest.forest import Forest, part_of
 from lveg.grammar.grammar import Floats, Ints
@@ -38,15 +38,14 @@ class Listing:
         return len(self.log_weight)
 
 
-def best_trees(base: ForestFamily, forest: Forest, count: int, is_out: Mask | None = None) -> Listing | None:
+def best_trees(
+    base: ForestFamily, forest: Forest, posterior: Posterior, count: int, is_out: Mask | None = None
+) -> Listing | None:
     """The trees with the highest products of the posteriors of their rules, and their weights; None if there are none.
 
-    is_out: which edges no tree may have.
+    posterior: what the base says of the forest. is_out: which edges no tree may have.
     """
-    if forest.is_empty:
-        return None
-    posterior = base.posterior(forest)
-    if not posterior.is_sound:
+    if forest.is_empty or not posterior.is_sound:
         return None
     scores = np.log(np.maximum(posterior.edge, _LEAST))
     scores[forest.edge_rule == STAY] = 0.0
