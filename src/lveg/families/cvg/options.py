@@ -46,16 +46,18 @@ class CvgOptions(Options):
         4.0, "Lists of trees beyond this many GiB are kept on disk.", group=PHRASES, least=0.0, metavar="GIB",
         may_change=True, is_recorded=False,
     )  # fmt: skip
-    phrase_epochs: int = option(10, "Passes over the lists.", group=PHRASES, least=1, may_change=True)
+    phrase_epochs: int = option(
+        6, "Passes over the lists; more if there are few.", group=PHRASES, least=1, may_change=True
+    )
     phrase_patience: int = option(
-        3, "Stop after this many epochs without a better score on --dev; 0: never.", group=PHRASES, least=0
+        2, "Stop after this many epochs without a better score on --dev; 0: never.", group=PHRASES, least=0
     )
     phrase_batch: int = option(25, "Sentences per update; fewer if there are few.", group=PHRASES, least=1)
-    phrase_rate: float = option(0.02, "AdaGrad's step.", group=PHRASES, least=1e-9)
+    phrase_rate: float = option(0.1, "AdaGrad's step.", group=PHRASES, least=1e-9)
     phrase_l2: float = option(1e-4, "How strongly parameters are pulled towards their start.", group=PHRASES, least=0.0)
 
     phrase_dropout: float = option(
-        0.0, "Share of the dimensions that is left out at random while vectors are learned.", group=PHRASES, least=0.0,
+        0.3, "Share of the dimensions that is left out at random while vectors are learned.", group=PHRASES, least=0.0,
         most=0.95,
     )  # fmt: skip
 
