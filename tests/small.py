@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lveg.families.registry import find, trainable
+from lveg.families.registry import bases_of, described, find, trainable
 from lveg.model import Model
-from lveg.options import describe
+from lveg.options import Described
 from lveg.training import train_parser, train_tagger
 from lveg.treebank.conllu import read_tagged
 from lveg.treebank.penn import read_trees
@@ -30,12 +30,21 @@ QUICK = {
     "components": 2,
     "dim": 2,
     "subtypes": 2,
+    "folds": 2,
+    "dimensions": 2,
+    "phrase_epochs": 1,
 }
+
+
+def options_of(task: str, model: str) -> list[Described]:
+    """The options of a family, with those of its usual base."""
+    kind = find(task, model)
+    return described([kind, *bases_of(task, kind)])
 
 
 def quick_options(task: str, model: str) -> dict[str, Any]:
     """Options with which a family is learned in a moment."""
-    own = {item.name for item in describe(find(task, model).load_options())}
+    own = {item.name for item in options_of(task, model)}
     return {name: value for name, value in QUICK.items() if name in own}
 
 

@@ -310,7 +310,7 @@ def test_other_versions_say_what_to_do(path: Path, tmp_path: Path) -> None:
     message = refused(sealed({**header, "format": FORMAT + 1}, tensors), tmp_path)
     assert f"has format {FORMAT + 1}; this version of lveg reads format {FORMAT}" in message
     assert "not installed here" in refused(sealed({**header, "task": "translator"}, tensors), tmp_path)
-    assert "not installed here" in refused(sealed({**header, "family": "cvg"}, tensors), tmp_path)
+    assert "not installed here" in refused(sealed({**header, "family": "rnn"}, tensors), tmp_path)
 
 
 def test_json_that_is_odd(path: Path, tmp_path: Path) -> None:

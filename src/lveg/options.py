@@ -121,9 +121,9 @@ class Options:
             object.__setattr__(self, item.name, item.check(getattr(self, item.name)))
 
     @classmethod
-    def take(cls, given: dict[str, Any]) -> Self:
-        """An instance from those of the given values that are its own, which are removed from `given`."""
-        return cls(**{item.name: given.pop(item.name) for item in describe(cls) if item.name in given})
+    def take(cls, given: Mapping[str, Any]) -> Self:
+        """An instance from those of the given values that are its own."""
+        return cls(**{item.name: given[item.name] for item in describe(cls) if item.name in given})
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
         """With values that suit this number of training sentences, but for the options with the given names."""

@@ -21,7 +21,9 @@ from lveg.families.forest import ForestFamily, Judge
 from lveg.families.registry import (
     NO_CONTEXT,
     Kind,
+    bases_of,
     default_kind,
+    described,
     find_trainable,
     layers,
     partner_kinds,
@@ -130,10 +132,11 @@ def _learn_parser(
         setting, recipe, score if gold else None, lambda family: replace(start, family=family),
         train=trees_fingerprint(trees), info=info, found=found,
     )  # fmt: skip
-    data = TreeData(start.coarse, binarisation, trees, origin)
+    data = TreeData(start.coarse, binarisation, trees, task.lexicon, origin)
     is_staged = above or recipe.partners
     contexts = _contexts(data, above, task.seed)
-    family, facts = kind.load_learning()(data, own, run.stage(0) if is_staged else run)
+    bases = [partial(_learn_base, item, chosen) for item, chosen in recipe.bases.items()]
+    family, facts = kind.load_learning()(data, own, run.stage(0) if is_staged else run, *bases)
     if above:
         family = _with_contexts(data, family, own, above, contexts, run.stage(1))
     if recipe.partners:
@@ -221,20 +224,22 @@ Trained = TypeVar("Trained", Parser, Tagger)
 class Recipe(Generic[Task]):
     """What is trained: a family, the options of the task, those of the family, those of what goes on top, partners.
 
-    On top go contexts, and before them the family that learns them. start: the model that learning starts from.
+    bases: the family that it is learned on top of itself, if it needs one. On top go contexts, and before them the
+    family that learns them. start: the model that learning starts from.
     """
 
     kind: Kind
     task: Task
     own: Options
+    bases: dict[Kind, Options]
     above: dict[Kind, Options]
     partners: Sequence[Kind] = ()
     start: Origin | None = None
 
     @property
     def groups(self) -> list[Options]:
-        """The options of the family and of what goes on top."""
-        return [self.own, *self.above.values()]
+        """The options of the base, of the family and of what goes on top; of the same name, the last ones count."""
+        return [*self.bases.values(), self.own, *self.above.values()]
 
     @property
     def is_gradual(self) -> bool:
@@ -246,25 +251,32 @@ class Recipe(Generic[Task]):
         above = {item: chosen.for_size(sentences, given) for item, chosen in self.above.items()}
         follow = self.own.as_base if above else self.own.for_size
         task = self.task.for_size(sentences, given)
-        return replace(self, task=task, own=follow(sentences, given), above=above)
+        bases = {item: chosen.for_size(sentences, given) for item, chosen in self.bases.items()}
+        return replace(self, task=task, own=follow(sentences, given), bases=bases, above=above)
 
 
 def _recipe(task: str, form: type[Task], model: str | None, given: dict[str, Any]) -> Recipe[Task]:
     """What keywords ask for."""
     kind = default_kind(task) if model is None else find_trainable(task, model)
     above = layers(task, given.get("context"), model, given)
-    rest = dict(given)
+    bases = bases_of(task, kind, given.get("base"))
+    own = {item.name for item in described([kind])}
+    known = own | {item.name for item in (*describe(form), *described([*bases, *above]))}
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise UsageError(f"{', '.join(unknown)}: not an option of a {task} of model {kind.name}")
     if task == "parser":
-        rest["context"] = ",".join(item.name for item in above[1:]) or NO_CONTEXT
-    task_options, own = form.take(rest), kind.load_options().take(rest)
-    chosen = {item: item.load_options().take(rest) for item in above}
-    if rest:
-        raise UsageError(f"{', '.join(rest)}: not an option of a {task} of model {kind.name}")
+        given = given | {"context": ",".join(item.name for item in above[1:]) or NO_CONTEXT}
+    rest = {name: value for name, value in given.items() if name not in own}
+    task_options = form.take(given)
+    chosen = {item: item.load_options().take(given) for item in (kind, *above)}
+    below = {item: item.load_options().take(rest) for item in bases}
     is_ensemble = isinstance(task_options, ParserOptions) and task_options.ensemble
     partners = partner_kinds(task, kind) if is_ensemble else []
     if is_ensemble and not partners:
         raise UsageError(f"--ensemble has no partner for --model {kind.name}: leave --model out")
-    return Recipe(kind, task_options, own, chosen, partners, _origin(own))
+    options = chosen.pop(kind)
+    return Recipe(kind, task_options, options, below, chosen, partners, _origin(options))
 
 
 @dataclass(frozen=True)
@@ -359,6 +371,12 @@ def hold_out(items: Sequence[Item], share: float, seed: int) -> tuple[list[Item]
         [item for index, item in enumerate(items) if index not in held],
         [item for index, item in enumerate(items) if index in held],
     )
+
+
+def _learn_base(kind: Kind, options: Options, data: TreeData, run: Run) -> ForestFamily:
+    """A family that another one is learned on top of."""
+    family: ForestFamily = kind.load_learning()(data, options, run)[0]
+    return family
 
 
 def _partners(data: TreeData, partners: Sequence[Kind], run: Run) -> list[Judge]:

@@ -26,7 +26,7 @@ from lveg.families.contextual.family import Contextual
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import ForestFamily, Judge
 from lveg.families.product.family import Product
-from lveg.families.registry import Kind, kinds, trainable, treebank_kind
+from lveg.families.registry import Kind, bases_of, described, kinds, trainable, treebank_kind
 from lveg.forest.builders import Constraints
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -43,7 +43,8 @@ from lveg.trees import Tree
 
 SMALL = {
     "epochs": 2, "batch": 16, "cycles": 1, "components": 2, "dim": 2, "subtypes": 2, "warm": 1,
-    "split_iterations": 2, "merge_iterations": 1, "smooth_iterations": 1,
+    "split_iterations": 2, "merge_iterations": 1, "smooth_iterations": 1, "folds": 2, "dimensions": 3,
+    "phrase_epochs": 2, "phrase_batch": 16, "phrase_rate": 0.1,
 }  # fmt: skip
 """Values that make learning quick, for the families that have these options."""
 
@@ -53,7 +54,7 @@ pytestmark = pytest.mark.xdist_group("contract")
 
 
 def small_options(kind: Kind) -> dict[str, Any]:
-    own = {item.name for item in describe(kind.load_options())}
+    own = {item.name for item in described([kind, *bases_of(kind.task, kind)])}
     return {name: value for name, value in SMALL.items() if name in own}
 
 

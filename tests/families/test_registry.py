@@ -61,7 +61,7 @@ def test_each_task_has_one_default_and_one_treebank_family(task: str) -> None:
 
 def test_names_that_are_none() -> None:
     assert find("parser", "pcfg") is treebank_kind("parser")
-    with pytest.raises(UsageError, match="there is no parser model 'hmm'; there are pcfg, gm, "):
+    with pytest.raises(UsageError, match="there is no parser model 'hmm'; there are pcfg, cvg, gm, "):
         find("parser", "hmm")
     assert find("parser", "product").name == "product"
     with pytest.raises(UsageError, match="a parser of model product is not trained: Several parsers"):

@@ -15,7 +15,9 @@ from lveg.cli.options import Quiet, SkipBad, Threads, check_outputs, thread_coun
 from lveg.errors import UsageError
 from lveg.families.registry import (
     NO_CONTEXT,
+    bases_of,
     default_kind,
+    described,
     find_trainable,
     layer_kinds,
     layers,
@@ -80,18 +82,18 @@ def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
 
 
 def _kinds(task: str, arguments: Sequence[str]) -> list[Kind]:
-    """The family that the arguments of a command, or the config file among them, name; and what goes on top of it."""
+    """The family that the arguments of a command, or the config file among them, name; its base; what goes on top."""
     config = _value(arguments, "--config")
     values = {} if config is None else read_config(config)
     names: list[str | None] = []
-    for name in ("model", "context"):
+    for name in ("model", "context", "base"):
         given, found = _value(arguments, f"--{name}"), values.get(name)
         names.append(given if given is not None or found is None else str(found))
     flags = [argument.partition("=")[0] for argument in arguments if argument.startswith("--")]
     options = {flag[2:].replace("-", "_") for flag in flags} | set(values)
     try:
         kind = default_kind(task) if names[0] is None else find_trainable(task, names[0])
-        return [kind, *layers(task, names[1], names[0], options)]
+        return [kind, *bases_of(task, kind, names[2]), *layers(task, names[1], names[0], options)]
     except UsageError as error:
         if _value(arguments, "--model") is None and config is not None:
             raise UsageError(f"{config}: {error}") from None
@@ -131,7 +133,7 @@ def _value(arguments: Sequence[str], flag: str) -> str | None:
 
 def _described(task: str, kinds: Sequence[Kind]) -> list[Described]:
     """The options of a family and of what goes on top, its own groups first, and those of the task."""
-    own = [item for kind in kinds for item in describe(kind.load_options())]
+    own = described(kinds)
     groups = list(dict.fromkeys(item.option.group for item in own))
     own.sort(key=lambda item: (item.option.group in (LEARNING, FORESTS), groups.index(item.option.group)))
     return [*own, *describe(TASKS[task])]
@@ -240,7 +242,7 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
             raise UsageError(f"{path}: cannot be opened: No such file or directory")
     options["model"] = kinds[0].name
     if task == "parser":
-        options["context"] = ",".join(kind.name for kind in kinds[2:]) or NO_CONTEXT
+        options["context"] = ",".join(kind.name for kind in kinds if kind.task != task) or NO_CONTEXT
     checkpoint = Checkpoint(f"{out}.checkpoint", resume)
     with compilation_notice(quiet), console_report(None if log is None else str(log), quiet) as report:
         checkpoint.announce(report)

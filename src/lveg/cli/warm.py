@@ -10,7 +10,7 @@ from lveg.cli.options import Quiet
 
 SMALL = {
     "epochs": 1, "cycles": 2, "components": 4, "subtypes": 2, "warm": 1, "batch": 16, "context_epochs": 1,
-    "network_epochs": 1,
+    "network_epochs": 1, "phrase_epochs": 1, "folds": 2,
 }  # fmt: skip
 """Options that make training quick, for the models that have them."""
 
@@ -55,10 +55,9 @@ def exercise(task: str, names: list[str]) -> tuple[int, float]:
     """Train and use a tiny model of each name; how many kernels were compiled for it, and CPU seconds."""
     import time
 
-    from lveg.families.registry import find, layers
+    from lveg.families.registry import bases_of, described, find, layers
     from lveg.kernels.jit import watch_compilation
     from lveg.model import combine
-    from lveg.options import describe
     from lveg.training import train_parser, train_tagger
     from lveg.treebank.synthetic import ENGLISH, read_grammar, sample_trees
 
@@ -74,8 +73,8 @@ def exercise(task: str, names: list[str]) -> tuple[int, float]:
     with watch_compilation(watch):
         parsers = []
         for name, context in (pair for model in names for pair in variants(task, model)):
-            kinds = [find(task, name), *layers(task, context, name)]
-            own = {item.name for kind in kinds for item in describe(kind.load_options())}
+            kind = find(task, name)
+            own = {item.name for item in described([kind, *bases_of(task, kind), *layers(task, context, name)])}
             options: dict[str, Any] = {key: value for key, value in SMALL.items() if key in own}
             options |= {} if context is None else {"context": context}
             if task == "tagger":

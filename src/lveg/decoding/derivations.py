@@ -27,6 +27,8 @@ def decode(
     grammar: Grammar, forest: Forest, posterior: Posterior, decoder: str = "max-rule", count: int = 1
 ) -> list[tuple[float, Ints]]:
     """(score, edges with parents first) of the best derivations by a decoder, at most `count`, best first."""
+    if decoder == "viterbi" and posterior.best is not None:
+        return posterior.best(count)
     return best_derivations(forest, edge_scores(grammar, forest, posterior, decoder), count)
 
 

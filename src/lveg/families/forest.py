@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,8 +31,9 @@ class Posterior:
     """What a family says of a forest: log Z and the probabilities of nodes and edges given the sentence.
 
     edge_weight: the weight of each edge alone; empty for families whose derivations are no products of edge weights.
-    log_rule: what max-rule sums over edges, where that is not the log of `edge`. members: of a product, what
-    each member says. log_factor: what multiplied each edge, where anything did.
+    log_rule: what max-rule sums over edges, where that is not the log of `edge`. members: of a family that is made of
+    others, what each of them says. log_factor: what multiplied each edge, where anything did. best: of a family that
+    lists derivations, the log weights and edges of so many of them, best first.
     """
 
     log_z: float
@@ -42,6 +43,7 @@ class Posterior:
     log_rule: Floats | None = None
     members: tuple[Posterior, ...] = ()
     log_factor: Floats | None = None
+    best: Callable[[int], list[tuple[float, Ints]]] | None = None
 
     @property
     def is_sound(self) -> bool:
@@ -153,7 +155,7 @@ class ForestFamily(Family, Judge):
     ) -> list[list[Part]]:
         """The treebank's rules, and what the family adds to them."""
         terms = rule_terms(grammar, weight, forest, chosen)
-        (one, *others), (log_one, *logs) = chosen, [self.log_derivation(grammar, forest, edges) for edges in chosen]
+        (one, *others), (log_one, *logs) = chosen, self.log_probs(grammar, forest, chosen, posterior)
         found = []
         for other, log in zip(others, logs, strict=True):
             rules = difference(RULES, terms, one, other)

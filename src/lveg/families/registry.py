@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from lveg.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from lveg.families.family import Stored
-    from lveg.options import Options
+    from lveg.options import Described, Options
 
 ENTRY_POINTS = "lveg.families"
 
@@ -34,6 +34,8 @@ class Kind:
     is_layer: whether it is learned on top of another family, from contexts. is_treebank: whether its parameters are
     just the treebank's own probabilities; each task has one such family, which prunes for the others and answers when
     they cannot. is_default: what is trained when nothing is said. is_partner: what --ensemble trains beside it.
+    has_base: whether it is learned on top of the family that its option `base` names; `learn` then gets, as its last
+    argument, a function that learns the base from data in a run.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Kind:
     is_treebank: bool = False
     is_default: bool = False
     is_partner: bool = False
+    has_base: bool = False
 
     def load_family(self) -> type[Stored]:
         """Its class."""
@@ -138,7 +141,9 @@ def _chosen_contexts(task: str, names: str | None, model: str | None, given: Col
     if not known or names == NO_CONTEXT:
         return []
     if names is None:
-        return [kind for kind in known.values() if (kind.is_default and model is None) or _is_meant(kind, given)]
+        own = find(task, model).load_options() if model is not None else None
+        rest = given if own is None else [name for name in given if not _has(own, name)]
+        return [kind for kind in known.values() if (kind.is_default and model is None) or _is_meant(kind, rest)]
     chosen = names.split(",")
     for name in chosen:
         if name not in known or chosen.count(name) > 1:
@@ -148,9 +153,35 @@ def _chosen_contexts(task: str, names: str | None, model: str | None, given: Col
 
 def _is_meant(kind: Kind, given: Collection[str]) -> bool:
     """Whether one of the given options is an option of this kind."""
+    own = kind.load_options()
+    return any(_has(own, name) for name in given)
+
+
+def _has(options: type[Options], name: str) -> bool:
     from lveg.options import describe
 
-    return any(item.name in given for item in describe(kind.load_options()))
+    return any(item.name == name for item in describe(options))
+
+
+def bases_of(task: str, kind: Kind, name: Any = None) -> list[Kind]:
+    """The family that another one is learned on top of, with this name or else the usual one; none if it needs none."""
+    from lveg.options import describe
+
+    if not kind.has_base:
+        return []
+    usual = next(item.default for item in describe(kind.load_options()) if item.name == "base")
+    base = find_trainable(task, usual if name is None else str(name))
+    if base.has_base:
+        raise UsageError(f"--base {base.name}: a parser of model {base.name} needs a base itself")
+    return [base]
+
+
+def described(kinds: Iterable[Kind]) -> list[Described]:
+    """The options of several kinds; of those with the same name that of the first."""
+    from lveg.options import describe
+
+    found = [item for kind in kinds for item in describe(kind.load_options())]
+    return list({item.name: item for item in reversed(found)}.values())[::-1]
 
 
 def partner_kinds(task: str, kind: Kind) -> list[Kind]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lveg.forest.forest import Forest
@@ -9,32 +11,46 @@ from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.kbest import best_edges, k_best
 
 
+class Ranks(NamedTuple):
+    """The best derivations of each node, by rank, (nodes, ranks): score, edge, and the ranks of its children."""
+
+    score: Floats
+    edge: Ints
+    left: Ints
+    right: Ints
+
+
+def best_ranks(forest: Forest, scores: Floats, count: int) -> tuple[int, Ranks]:
+    """(how many of the `count` best derivations there are; their ranks, at the nodes that they need)."""
+    children = forest.edge_left, forest.edge_right
+    best, choice = np.empty(forest.n_nodes), np.empty(forest.n_nodes, np.int32)
+    best_edges(forest.edge_ptr, *children, scores, best, choice)
+    ranks = Ranks(np.full((forest.n_nodes, count), best[:, None]), *np.zeros((3, forest.n_nodes, count), np.int32))
+    ranks.edge[:, 0] = choice
+    found = int(best[-1] > -np.inf)
+    if count > 1:
+        found = k_best(forest.edge_ptr, *children, scores, *ranks)
+    return found, ranks
+
+
 def best_derivations(forest: Forest, scores: Floats, count: int = 1) -> list[tuple[float, Ints]]:
     """(score, edges with parents first) of the best derivations, at most `count`, best first."""
     if forest.is_empty:
         return []
-    children = forest.edge_left, forest.edge_right
-    best, choice = np.empty(forest.n_nodes), np.empty(forest.n_nodes, np.int32)
-    best_edges(forest.edge_ptr, *children, scores, best, choice)
-    score = np.full((forest.n_nodes, count), best[:, None])
-    edge, left, right = np.zeros((3, forest.n_nodes, count), np.int32)
-    edge[:, 0] = choice
-    found = int(best[-1] > -np.inf)
-    if count > 1:
-        found = k_best(forest.edge_ptr, *children, scores, score, edge, left, right)
-    return [(float(score[-1, rank]), _edges(forest, edge, left, right, rank)) for rank in range(found)]
+    found, ranks = best_ranks(forest, scores, count)
+    return [(float(ranks.score[-1, rank]), _edges(forest, ranks, rank)) for rank in range(found)]
 
 
-def _edges(forest: Forest, rank_edge: Ints, rank_left: Ints, rank_right: Ints, rank: int) -> Ints:
-    """The edges, parents first, of one of the best derivations of the last node; see kernels.kbest for ranks."""
+def _edges(forest: Forest, ranks: Ranks, rank: int) -> Ints:
+    """The edges, parents first, of one of the best derivations of the last node."""
     left, right = forest.edge_left, forest.edge_right
     chosen: list[int] = []
     stack = [(forest.n_nodes - 1, rank)]
     while stack:
         node, own = stack.pop()
-        edge = rank_edge.item(node, own)
+        edge = ranks.edge.item(node, own)
         chosen.append(edge)
-        for child, ranks in ((right.item(edge), rank_right), (left.item(edge), rank_left)):
+        for child, below in ((right.item(edge), ranks.right), (left.item(edge), ranks.left)):
             if child >= 0:
-                stack.append((child, ranks.item(node, own)))
+                stack.append((child, below.item(node, own)))
     return np.array(chosen, np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,20 @@ from lveg.chart.coarse import CoarseParser
 from lveg.errors import UsageError
 from lveg.forest.forest import Forest
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.grammar.lexicon import Tagged
+from lveg.grammar.estimate import pcfg_weights
+from lveg.grammar.grammar import Floats, Grammar, Ints, tree_grammar
+from lveg.grammar.lexicon import LexiconOptions, Tagged
 from lveg.learning.examples import Examples, collect
 from lveg.learning.options import ForestOptions
 from lveg.learning.run import Run
 from lveg.trees import Tree
 
+_USUAL = LexiconOptions()
+
 
 @dataclass(frozen=True)
 class TreeData:
-    """Cleaned trees, and the treebank grammar that prunes their forests.
+    """Cleaned trees, the treebank grammar that prunes their forests, and how its words became terminals.
 
     start: a family with the same rules that learning starts from, if its options name one.
     """
@@ -30,6 +33,7 @@ class TreeData:
     coarse: CoarseParser
     scheme: Binarisation
     trees: Sequence[Tree]
+    lexicon: LexiconOptions = _USUAL
     start: Any = None
 
     @property
@@ -41,6 +45,12 @@ class TreeData:
     def weight(self) -> Floats:
         """The treebank grammar's rule probabilities."""
         return self.coarse.weight
+
+    def part(self, trees: Sequence[Tree]) -> TreeData:
+        """Some of the trees, with a treebank grammar of their own."""
+        grammar = tree_grammar(trees, self.scheme, self.lexicon)
+        coarse = CoarseParser(grammar, pcfg_weights(grammar), self.coarse.is_exact, self.coarse.memory)
+        return replace(self, coarse=coarse, trees=trees, start=None)
 
     def examples(
         self,

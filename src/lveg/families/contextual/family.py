@@ -147,7 +147,7 @@ class Contextual(ForestFamily):
             if not part.is_empty and found.is_sound:
                 edge, node = first.edge * np.exp(OUT), np.zeros(forest.n_nodes)
                 edge[edges], node[nodes] = found.edge, found.node
-                return replace(found, edge=edge, node=node, log_factor=own)
+                return replace(found, edge=edge, node=node, log_factor=own, best=None)
         return replace(self.family.posterior(forest, total), log_factor=own)
 
     def without(self, forest: Forest, edges: Mask, posterior: Posterior) -> Posterior:

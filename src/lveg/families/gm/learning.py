@@ -87,6 +87,8 @@ def first_grammar(data: TreeData, options: GmOptions, run: Run) -> Gm:
             data.grammar, data.weight, components, options.dim, options.covariance, options.alpha, options.spread,
             run.seed,
         )  # fmt: skip
+    if data.start is None:
+        raise UsageError("--start is not for the base of another grammar")
     if not isinstance(data.start, DiscreteFamily):
         raise UsageError(f"{options.start}: is of model {data.start.name}, which has no discrete subtypes")
     return start_from(data.start, data, n_components(data.grammar, options), options, run)

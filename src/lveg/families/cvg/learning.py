@@ -1,0 +1,220 @@
+"""Learning vectors of phrases from lists of trees: by conditional likelihood, or by a margin (Socher et al. 2013)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from lveg.contexts.inputs import learn_inputs
+from lveg.contexts.vectors import NO_VECTORS, read_vectors
+from lveg.families.cvg.family import Cvg, Form, Trees, Units, pack_list, units_of
+from lveg.families.cvg.listing import Listing, best_trees
+from lveg.families.cvg.options import CvgOptions
+from lveg.families.family import Facts
+from lveg.families.forest import ForestFamily
+from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.cvg import sum_up
+from lveg.learning.adagrad import AdaGrad
+from lveg.learning.data import TreeData
+from lveg.learning.epochs import Descent, Gradient, run_epochs
+from lveg.learning.examples import Examples
+from lveg.learning.memory import check_memory
+from lveg.learning.options import EpochOptions
+from lveg.learning.run import Run
+from lveg.trees import Tree
+
+FIRST_EMBEDDING = 0.2
+"""Standard deviation of the numbers of learned vectors at first."""
+
+NOISE = 0.01
+"""Standard deviation of what is added to the matrices at first."""
+
+COPIES = 9
+"""Vectors of all parameters that learning holds: the model's, AdaGrad's, averages, slopes."""
+
+
+def learn(
+    data: TreeData, options: CvgOptions, run: Run, learn_base: Callable[[TreeData, Run], ForestFamily]
+) -> tuple[Cvg, Facts]:
+    """The grammar of the epoch with the best score, or of the last one if there is no score."""
+    vectors = NO_VECTORS if options.vectors is None else read_vectors(options.vectors, options.vector_limit)
+    inputs = learn_inputs((tree.words() for tree in data.trees), vectors)
+    form = Form(inputs, units_of(data.grammar), options.dimensions)
+    check_memory(f"--dimensions {options.dimensions}", form.size, COPIES)
+    base = learn_base(data, run.stage(0))
+    with closing(all_lists(data, base, learn_base, form, options, run)) as examples:
+        return learn_over(base, form, examples, options, run.stage(1)), {}
+
+
+def learn_over(base: ForestFamily, form: Form, examples: Examples, options: CvgOptions, run: Run) -> Cvg:
+    """The grammar on top of a base, learned from lists of trees."""
+    start, size = first_value(form, run.seed), len(examples)
+    model = Cvg(base, form, start, options.list_size)
+    if not size:  # no list has a tree that is better than others
+        return model.rounded()
+    progress = Descent(
+        partial(gradient_at, model, examples, options), [AdaGrad.at(start, options.phrase_rate)], size,
+        options.phrase_batch, what="phrase epoch",
+    )  # fmt: skip
+    epochs = EpochOptions(epochs=options.phrase_epochs, patience=options.phrase_patience)
+    return run_epochs(model.with_value, progress, epochs, run).rounded()
+
+
+def all_lists(
+    data: TreeData, base: ForestFamily, learn_base: Callable[[TreeData, Run], ForestFamily], form: Form,
+    options: CvgOptions, run: Run,
+) -> Examples:  # fmt: skip
+    """The lists of all trees: by bases that have not seen them, or by the base itself."""
+    examples, folds = Examples(int(options.list_memory * 2**30)), options.folds
+    lists = Lists(form, options.list_size, examples, len(data.trees), run)
+    if len(data.trees) < 2 * folds or folds < 2:
+        lists.add(data, base, data.trees, form.units.of_rule)
+        return examples
+    place = run.stage(0).place
+    for fold in range(folds):
+        run.report("fold", {"number": fold + 1, "of": folds})
+        part = data.part([tree for number, tree in enumerate(data.trees) if number % folds != fold])
+        stage = run.stage(2 + fold)
+        rounds = {
+            stage.place + key.removeprefix(place): best for key, best in run.best.items() if key.startswith(place)
+        }
+        one = learn_base(part, replace(stage, score=None, keep=None, fixed=rounds, best={}))
+        lists.add(part, one, data.trees[fold::folds], foreign_units(form.units, data.grammar, part.grammar))
+    return examples
+
+
+def first_value(form: Form, seed: int) -> Floats:
+    """Parameters to start from: the vector of a phrase is about the mean of its parts', and nothing is said of it."""
+    random, value, dim = np.random.default_rng(seed), np.zeros(form.size), form.dim
+    net = form.net(value)
+    net.embed[:] = random.normal(0.0, FIRST_EMBEDDING, net.embed.shape)
+    net.project[:] = random.normal(0.0, 1.0 / np.sqrt(max(1, len(net.project))), net.project.shape)
+    net.matrix[:, :, : 2 * dim] = np.concatenate([np.eye(dim), np.eye(dim)], axis=1) / 2.0
+    net.matrix[:] += random.normal(0.0, NOISE, net.matrix.shape)
+    net.scale[:] = 1.0
+    return value
+
+
+def tree_slopes(trees: Trees, objective: str, margin: float) -> tuple[float, Floats]:
+    """The objective of a list, and its derivative in the score of each tree."""
+    is_right, wrong = trees.known % 2 == 1, trees.known // 2
+    slope = np.zeros_like(trees.score)
+    if objective == "margin":
+        target = int(np.argmax(np.where(is_right, trees.score, -np.inf)))
+        worst = int(np.argmax(trees.score + margin * (wrong - wrong[target])))
+        slope[worst] += 1.0
+        slope[target] -= 1.0
+        value = trees.score[worst] + margin * (wrong[worst] - wrong[target]) - trees.score[target]
+        return float(value), slope
+    log_all = np.logaddexp.reduce(trees.score)
+    log_right = np.logaddexp.reduce(trees.score[is_right])
+    slope[:] = np.exp(trees.score - log_all)
+    slope[is_right] -= np.exp(trees.score[is_right] - log_right)
+    return float(log_all - log_right), slope
+
+
+def gradient_at(model: Cvg, examples: Examples, options: CvgOptions, values: Sequence[Floats]) -> Gradient:
+    """The gradient in the parameters, with L2 towards those of `model` where there is any."""
+    present, start = model.with_value(values[0]), model.value
+
+    def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
+        total, slope = 0.0, slopes[0]
+        masks = (dropout_mask(model.form.dim, options.phrase_dropout, noise + int(number)) for number in numbers)
+        for trees in present.trees(examples.gather(numbers), masks=masks):
+            value, tree_slope = tree_slopes(trees, options.objective, options.margin)
+            total += value
+            present.add_slope(trees, tree_slope, slope)
+        touched = np.flatnonzero(slope).astype(np.int32)
+        slope[touched] += options.phrase_l2 * len(numbers) * (present.value[touched] - start[touched])
+        return total, [touched]
+
+    return gradient
+
+
+def dropout_mask(dim: int, dropout: float, noise: int) -> Floats:
+    """Which dimensions of the vectors of a list are left out; the others make up for them."""
+    return (np.random.default_rng(noise).random(dim) >= dropout) / (1.0 - dropout)
+
+
+def phrase_counts(grammar: Grammar, listing: Listing, gold: Tree) -> tuple[Floats, Floats, int]:
+    """(phrases of each tree, those of them that the gold tree has, phrases of the gold tree)."""
+    spans = {(node.label, start, end) for node, start, end in gold.spans()[1:] if node.word is None}
+    part = listing.forest
+    made, right = np.zeros(part.n_edges), np.zeros(part.n_edges)
+    rules, heads = part.edge_rule.tolist(), part.edge_head.tolist()
+    for edge, (rule, node) in enumerate(zip(rules, heads, strict=True)):
+        if rule < 0 or rule >= grammar.root_start:
+            continue
+        symbol, start, end = part.node_symbol[node], int(part.node_start[node]), int(part.node_end[node])
+        if grammar.is_phrase[symbol]:
+            is_unary = rule >= grammar.unary_start
+            labels = grammar.added_labels[rule - grammar.unary_start] if is_unary else [grammar.symbols[symbol].label]
+            made[edge] = len(labels)
+            right[edge] = sum((label, start, end) in spans for label in labels)
+    for counts in (made, right):
+        sum_up(part.edge_left, part.edge_right, counts)
+    return made[-listing.n_trees :], right[-listing.n_trees :], len(spans)
+
+
+def knowledge(grammar: Grammar, listing: Listing, gold: Tree) -> Ints:
+    """What learning knows of each tree: twice the number of wrong phrases, and 1 if no other has a higher F1."""
+    made, right, n_gold = phrase_counts(grammar, listing, gold)
+    f1 = np.where(np.isfinite(listing.log_weight), right / np.maximum(made + n_gold, 1.0), -1.0)
+    known: Ints = (2 * (made - right) + (f1 >= f1.max() - 1e-9)).astype(np.int32)
+    return known
+
+
+def foreign_units(units: Units, grammar: Grammar, other: Grammar) -> Ints:
+    """The units that the rules of a grammar of some of the trees have in the grammar of all."""
+    ids = grammar.symbol_ids
+    number = np.array([ids[symbol] for symbol in other.symbols] + [-1], np.int32)
+    of_rule = np.full(other.n_rules, -1, np.int32)
+    lexical = other.kind_slice("lexical")
+    of_rule[lexical] = number[other.rule_lhs[lexical]] - grammar.n_nonterminals
+    for rule in range(other.root_start):
+        path = other.paths[rule - other.unary_start] if rule >= other.unary_start else ()
+        slots = other.rule_lhs[rule], other.rule_left[rule], other.rule_right[rule]
+        lhs, left, right = number[list(slots)].tolist()
+        found = grammar.rule_id(lhs, left, right, path)
+        assert found is not None
+        of_rule[rule] = units.of_rule[found]
+    return of_rule
+
+
+@dataclass
+class Lists:
+    """Collects lists of trees as examples. total: how many there will be, at most."""
+
+    form: Form
+    count: int
+    examples: Examples
+    total: int
+    run: Run
+    done: int = 0
+
+    def add(self, data: TreeData, base: ForestFamily, gold: Sequence[Tree], of_rule: Ints) -> None:
+        """Add the lists of a base for the words of trees, as far as something is to be learned from them.
+
+        data: what the base was learned from. of_rule: the unit of each rule of its grammar.
+        """
+        coarse = replace(data.coarse, is_exact=False)
+
+        def example(tree: Tree) -> Ints | None:
+            parses = coarse.parses(tree.words(), base.p_min)
+            if parses.forest is None or parses.fallback == "glue":
+                return None
+            listing = best_trees(base, parses.forest, base.posterior(parses.forest), self.count)
+            known = None if listing is None else knowledge(data.grammar, listing, tree)
+            if known is None or (known % 2 == 1).all():
+                return None
+            return pack_list(self.form.inputs, of_rule, parses.forest, listing, known)
+
+        for found in self.run.map(example, gold):
+            if found is not None:
+                self.examples.append(found)
+            self.done += 1
+            self.run.report("progress", {"what": "listing trees", "done": self.done, "total": self.total})
