@@ -19,7 +19,7 @@ class CvgOptions(Options):
 
     base: str = option(
         "split-merge", "The model whose best trees are chosen from; its options can be given too.", group=PHRASES,
-        metavar="MODEL",
+        metavar="NAME",
     )  # fmt: skip
     list_size: int = option(200, "How many of its best trees are chosen from.", group=PHRASES, least=2, most=10_000)
     folds: int = option(
