@@ -110,8 +110,9 @@ def settings_of(options: dict[str, Any]) -> str:
     rest = {name: value for name, value in options.items() if name not in ("model", "seed")}
     task = TaggerOptions.take(rest).record()
     own = find("tagger", options["model"]).load_options().take(rest).record()
-    if rest:
-        raise SystemExit(f"a tagger of model {options['model']} has no option {', '.join(rest)}")
+    unknown = rest.keys() - task.keys() - own.keys()
+    if unknown:
+        raise SystemExit(f"a tagger of model {options['model']} has no option {', '.join(sorted(unknown))}")
     chosen = {"model": options["model"], **task, **own}
     del chosen["seed"], chosen["held_out"]
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:8]
