@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lveg.chart.coarse import MAX_WORDS
 from lveg.errors import GrammarError, UsageError
 from lveg.forest.builders import NO_CONSTRAINTS, Constraints
-from lveg.model import CHUNK, Parse, Parser, Tagger, Tagging, check_request
+from lveg.model import CHUNK, Parse, Parser, Tagger, Tagging
 from lveg.parallel import chunks, ordered_map
 from lveg.treebank.source import display_name
 from lveg.treebank.text import Input
@@ -31,9 +31,6 @@ class ParseSettings:
     pruner: Parser | None = None
     prune_count: int = 200
     explained: bool = False
-
-    def __post_init__(self) -> None:
-        check_request(self.count, self.p_min)
 
 
 @dataclass(frozen=True)

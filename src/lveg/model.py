@@ -48,7 +48,7 @@ def words_of(sentence: str | Sequence[str]) -> list[str]:
     return words
 
 
-def check_request(count: int, p_min: float | None = None, seed: int = 0) -> None:
+def _check(count: int, p_min: float | None = None, seed: int = 0) -> None:
     """Refuse what no analysis can be asked for."""
     if count < 1:
         raise UsageError(f"count {count}: expected at least 1")
@@ -197,7 +197,7 @@ class Parser:
         grammar derives any of them, the analyses are those that the rules of these trees make. marginals, explained:
         whether the probabilities of constituents are wanted, and explanations of those of the best tree.
         """
-        check_request(count, p_min)
+        _check(count, p_min)
         words = [escape_word(word) for word in words_of(words)]
         if not words:
             return Parse([], [Candidate(EMPTY_TREE, 0.0, 0.0)], 0.0, None)
@@ -272,7 +272,7 @@ class Parser:
 
     def log_prob(self, tree: Tree, p_min: float | None = None) -> float:
         """log P(tree | its words) of any tree, cleaned as in training; -inf where the grammar does not derive it."""
-        check_request(1, p_min)
+        _check(1, p_min)
         p_min = self.p_min if p_min is None else p_min
         cleaned = self.cleaning(tree)
         if cleaned is None:
@@ -290,7 +290,7 @@ class Parser:
         self, words: str | Sequence[str], count: int = 1, seed: int = 0, p_min: float | None = None
     ) -> list[Tree]:
         """Trees drawn independently from P(tree | sentence), the same for the same seed."""
-        check_request(count, p_min, seed)
+        _check(count, p_min, seed)
         words = [escape_word(word) for word in words_of(words)]
         if not words:
             return [EMPTY_TREE] * count
@@ -398,7 +398,7 @@ class Tagger:
         with latent subtypes is that of the Markov chain with its posteriors. decoder: None for posterior, and for
         viterbi where several sequences are asked for.
         """
-        check_request(count)
+        _check(count)
         decoder = decoder or ("posterior" if count == 1 else "viterbi")
         if isinstance(sentences, str):
             raise UsageError("tag_all takes several sentences: use tag for one")

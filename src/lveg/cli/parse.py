@@ -66,10 +66,22 @@ Explain = Annotated[
 ]
 GoldTags = Annotated[bool, typer.Option(help="Keep the tags of INPUT (brackets, CoNLL-U, JSON lines).")]
 TagColumn = Annotated[Column, typer.Option(help="CoNLL-U with --gold-tags: the column of the tags.")]
+
+
+def is_number(value: float | None) -> float | None:
+    """The value; NaN is refused, which no bounds catch."""
+    if value is not None and value != value:
+        raise typer.BadParameter("nan is not a number")
+    return value
+
+
 PMin = Annotated[
     float | None,
     typer.Option(
-        min=0.0, max=1.0, help="Constituents and rules below this posterior are pruned; if not given, the model's own."
+        min=0.0,
+        max=1.0,
+        callback=is_number,
+        help="Constituents and rules below this posterior are pruned; if not given, the model's own.",
     ),
 ]
 PruneWith = Annotated[
