@@ -1,4 +1,4 @@
-"""Write docs/options.md, the reference of training options, from the options classes: `python docs/make_options.py`."""
+"""Write docs/options.md, the reference for training options: `python docs/make_options.py`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def table(rows: list[Described]) -> str:
 
 
 def page() -> str:
-    """The whole page."""
+    """The text of the page."""
     parts = [
-        "# Options of training",
-        "This page is made from the code by `python docs/make_options.py`. Every option is a flag of `lveg train`, a\n"
-        "key of a config file (`--config FILE.toml`, with `_` for `-`) and a keyword of `lveg.train_parser` or\n"
-        "`lveg.train_tagger`. `lveg info MODEL --config` prints the config that, with the same data, trains the same\n"
-        "model again.",
+        "# Training options",
+        "This page is generated from the code by `python docs/make_options.py`. Every option is a flag\n"
+        "of `lveg train`, a key of a config file (`--config FILE.toml`, with `_` for `-`) and a keyword of\n"
+        "`lveg.train_parser` or `lveg.train_tagger`. `lveg info MODEL --config` prints a config that, with\n"
+        "the same data, trains the same model again.",
     ]
     for task, form in (("parser", ParserOptions), ("tagger", TaggerOptions)):
         parts += [f"## lveg train {task}", table(list(describe(form)))]

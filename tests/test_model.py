@@ -127,9 +127,9 @@ ODD_CALLS: dict[str, tuple[Callable[[Parser, Tagger], object], str]] = {
     "seed": (lambda parser, _: parser.sample(SENTENCE, seed=-1), "seed -1: expected at least 0"),
     "empty word": (lambda parser, _: parser.parse(["a", ""]), "word 2 is empty"),
     "empty tagged word": (lambda _, tagger: tagger.tag([""]), "word 1 is empty"),
-    "number": (lambda parser, _: parser.sample(["a", 3]), "word 2 is not a text: 3"),  # type: ignore[list-item]
-    "nothing": (lambda _, tagger: tagger.tag(["a", None]), "word 2 is not a text: None"),  # type: ignore[list-item]
-    "bytes": (lambda _, tagger: tagger.tag(b"ab"), "word 1 is not a text: 97"),  # type: ignore[arg-type]
+    "number": (lambda parser, _: parser.sample(["a", 3]), "word 2 is not a string: 3"),  # type: ignore[list-item]
+    "nothing": (lambda _, tagger: tagger.tag(["a", None]), "word 2 is not a string: None"),  # type: ignore[list-item]
+    "bytes": (lambda _, tagger: tagger.tag(b"ab"), "word 1 is not a string: 97"),  # type: ignore[arg-type]
     "decoder": (lambda parser, _: parser.parse(SENTENCE, "best"), "'best' is not one of"),
     "tag decoder": (lambda _, tagger: tagger.tag(SENTENCE, "mbr"), "'mbr' is not one of"),
 }

@@ -137,15 +137,15 @@ class TestForeignFiles:
     @pytest.mark.parametrize(
         ("data", "what"),
         [
-            (b"", "is not a model file, or was cut"),
-            (b"\0" * 7, "is not a model file, or was cut"),
+            (b"", "is not a model file, or was truncated"),
+            (b"\0" * 7, "is not a model file, or was truncated"),
             (b"\0" * 8, "is not a model file of lveg"),
-            (b"The dog saw a cat .\n" * 50, "is not a model file, or was cut"),
+            (b"The dog saw a cat .\n" * 50, "is not a model file, or was truncated"),
             (pickle.dumps({"lveg": [1.0] * 100}), "is not a model file"),
             (save({"weight": np.zeros(3)}), "is not a model file of lveg"),
             (save({"weight": np.zeros(3)}, {"format": "pt"}), "is not a model file of lveg"),
             (save({}, {"lveg": "x"}), "is damaged: its header cannot be read"),
-            (struct.pack("<Q", 2**63) + b"{}", "is not a model file, or was cut"),
+            (struct.pack("<Q", 2**63) + b"{}", "is not a model file, or was truncated"),
         ],
         ids=["empty", "short", "zeros", "text", "pickle", "safetensors", "torch", "header", "huge"],
     )
@@ -333,7 +333,7 @@ def test_json_that_is_odd(path: Path, tmp_path: Path) -> None:
     ):
         assert odd != text
         refused(sealed(odd, tensors), tmp_path)
-    # Of a key that stands twice the last is read; it must pass the same checks.
+    # If a key occurs twice, the last one is read; it must pass the same checks.
     twice = f'{text[:-1]}, "n_binary": {header["n_binary"]}}}'
     assert answers(reload(sealed(twice, tensors), tmp_path)) == answers(load_model(str(path)))
     refused(sealed(f'{text[:-1]}, "n_binary": {header["n_binary"] + 1}}}', tensors), tmp_path)

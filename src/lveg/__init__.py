@@ -4,7 +4,7 @@
     >>> parser = lveg.load("my.model")
     >>> print(parser.parse("The dog saw a cat .".split()).tree)
 
-Names load what they need on first use, so that `import lveg` is quick.
+Names are imported on first use, so that `import lveg` is fast.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many sentences parsed or tagged: in order, in bounded memory, on any number of threads."""
+"""Parse or tag many sentences: in order, in bounded memory, on any number of threads."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from lveg.treebank.text import Input
 class ParseSettings:
     """How sentences are parsed; the first five are as in `Parser.parse`.
 
-    keep_tags: keep the tags that a sentence comes with. pruner, prune_count: keep to the rules of this parser's best
-    trees, and how many trees. explained: as in `Parser.parse`.
+    keep_tags: keep the tags given with a sentence. pruner, prune_count: restrict to the rules of this parser's best
+    trees, and the number of trees. explained: as in `Parser.parse`.
     """
 
     decoder: str | None = None
@@ -45,7 +45,7 @@ class TagSettings:
 def parse_all(
     parser: Parser, sentences: Iterable[Input], settings: ParseSettings | None = None, threads: int = 1
 ) -> Iterator[tuple[Input, Parse]]:
-    """Each sentence with its analysis, in order, as soon as it is there."""
+    """Each sentence with its analysis, in order, as soon as it is available."""
     settings = settings or ParseSettings()
     return ordered_map(lambda sentence: (sentence, _parse(parser, sentence, settings)), sentences, threads)
 
@@ -83,7 +83,7 @@ def tag_all(
     threads: int = 1,
     chunk_size: int = CHUNK,
 ) -> Iterator[tuple[Input, Tagging]]:
-    """Each sentence with its tags, in order; chunk_size: sentences that are read before the first is answered."""
+    """Each sentence with its tags, in order; chunk_size: number of sentences that are tagged together."""
     settings = settings or TagSettings()
 
     def work(chunk: list[Input]) -> list[tuple[Input, Tagging]]:

@@ -1,6 +1,6 @@
-"""Arrays on disk: one safetensors file, everything that is not an array as JSON in its header.
+"""Arrays on disk: one safetensors file, with everything that is not an array as JSON in its header.
 
-The header holds one entry, `lveg`: a SHA-256 digest, a line end, and the JSON text, an object with a field `format`.
+The header has one entry, `lveg`: a SHA-256 digest, a newline, and the JSON text, an object with a field `format`.
 The digest is of the JSON and of every tensor's name, type, shape and bytes, so that a truncated or altered file is
 detected before anything is used. Nothing in a file can run code.
 """
@@ -51,7 +51,7 @@ def _header(data: bytes) -> tuple[str, str]:
     """(JSON text, digest) from the safetensors header; the first eight bytes of the file are its length."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > len(data) - 8:
-        raise ModelError("is not a model file, or was cut")
+        raise ModelError("is not a model file, or was truncated")
     try:
         metadata = msgspec.json.decode(data[8 : 8 + size], type=dict[str, msgspec.Raw]).get("__metadata__")
         entry = msgspec.json.decode(metadata or b"{}", type=dict[str, str]).get(_KEY)
@@ -65,7 +65,7 @@ def _header(data: bytes) -> tuple[str, str]:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise ModelError("is damaged: its header cannot be read") from None
     if found != FORMAT:
-        raise ModelError(f"has format {found}; this version of lveg reads format {FORMAT}: train it again")
+        raise ModelError(f"has format {found}; this version of lveg reads format {FORMAT}: retrain the model")
     return text, digest
 
 

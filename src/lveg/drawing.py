@@ -15,7 +15,8 @@ _NO_LABEL = "()"
 def draw_text(tree: Tree, width: int | None = None) -> str:
     """The tree with each label centred over its children and the words on the last line.
 
-    A drawing of more than `width` columns gives way to an outline, one node to a line; None sets no limit.
+    If the drawing has more than `width` columns, an outline with one node per line is returned instead; None means no
+    limit.
     """
     layout = _Layout(tree)
     if width is not None and layout.width > width:
@@ -37,7 +38,7 @@ def outline_text(tree: Tree) -> str:
 
 
 def columns(text: str) -> int:
-    """How many terminal columns the text takes."""
+    """The number of terminal columns of the text."""
     return sum(_char_columns(char) for char in text)
 
 
@@ -52,10 +53,10 @@ def _label(node: Tree) -> str:
 
 
 class _Layout:
-    """Where everything stands: for each node (parents first) its depth and the column of its centre.
+    """The positions of all nodes: for each node (parents first) its depth and the column of its centre.
 
-    A subtree owns a block of columns that no other subtree enters. A label has row 2 * depth and the lines to
-    its children the row below; the words share the last row.
+    Each subtree has a block of columns of its own. A label is in row 2 * depth and the lines to its children in the row
+    below; the words share the last row.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -73,7 +74,7 @@ class _Layout:
         self.width = self.block[0]
 
     def _link(self) -> None:
-        waiting: list[list[int]] = []  # [node, children still to come] of the open ancestors
+        waiting: list[list[int]] = []  # [node, number of children still to come] of the open ancestors
         for index, node in enumerate(self.nodes):
             if waiting:
                 parent = waiting[-1]
@@ -101,7 +102,7 @@ class _Layout:
         self.block[index] = max(below + self.inset[index], self.centre[index] - left + own)
 
     def _middle(self, children: list[int]) -> int:
-        """The column half-way between the outer children, or that of a child at most one column off it."""
+        """The column half-way between the outer children, or that of a child at most one column away from it."""
         edge = 0
         centres: list[int] = []
         for child in children:
@@ -138,7 +139,7 @@ class _Layout:
 
 
 def _write(row: list[str], centre: int, text: str) -> None:
-    """Put the text into the row, one column to a cell; the second cell of a wide character stays empty."""
+    """Put the text into the row, one column per cell; the second cell of a wide character stays empty."""
     cell = centre - (columns(text) - 1) // 2
     for char in text:
         size = _char_columns(char)

@@ -1,4 +1,4 @@
-"""Everything that can go wrong for a reason a user can act on.
+"""Errors that a user can act on.
 
 The command line turns these into one line on stderr and exit status 2. Any other exception is a bug.
 """
@@ -13,12 +13,12 @@ class TreebankError(LvegError):
 
 
 class GrammarError(LvegError):
-    """A grammar cannot be built or does not fit what it is asked to do."""
+    """A grammar cannot be built, or does not fit its use."""
 
 
 class ModelError(LvegError):
-    """A model file is foreign, damaged, or of another kind than needed."""
+    """A file is not a model file, is damaged, or has another kind of model than needed."""
 
 
 class UsageError(LvegError):
-    """Options that contradict each other or a file that is not there."""
+    """Options contradict each other, or a file is missing."""

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from typing import BinaryIO
 from lveg.errors import UsageError
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Numbers of errors that only a write can have."""
+"""Error numbers that only a write can raise."""
 
 
 @contextmanager
 def replacing(path: str) -> Iterator[BinaryIO]:
     """A stream whose bytes become the file at `path` when the block ends without an error.
 
-    They go to a temporary file beside it, which is synced and renamed: a crash at any moment leaves the old file or the
-    new one. A link stays a link: its target is replaced. Devices and pipes are written directly.
+    They are written to a temporary file in the same directory, which is synced and renamed: a crash at any moment
+    leaves the old file or the new one. A link stays a link: its target is replaced. Devices and pipes are written
+    directly.
     """
     is_direct = os.path.exists(path) and not os.path.isfile(path)
     target = path if is_direct else os.path.realpath(path)

@@ -29,27 +29,27 @@ from lveg.grammar.symbols import PHRASE
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
 CHUNK = 128
-"""Sentences worth tagging by one call; more gain nothing."""
+"""Number of sentences tagged per call; larger chunks are no faster."""
 
-# Only ASCII white space separates: real words hold U+2009 and U+200A.
+# Only ASCII white space separates words: U+2009 and U+200A occur inside words.
 _WORD = re.compile(r"[^ \t\r\n\v\f]+")
 
 
 def words_of(sentence: str | Sequence[str]) -> list[str]:
-    """The words of a sentence, which is a list of words or a text whose words are separated by white space."""
+    """The words of a sentence, given as a list or as a text whose words are separated by white space."""
     if isinstance(sentence, str):
         return _WORD.findall(sentence)
     words = list(sentence)
     for number, word in enumerate(words, start=1):
         if not isinstance(word, str):
-            raise UsageError(f"word {number} is not a text: {word!r}")
+            raise UsageError(f"word {number} is not a string: {word!r}")
         if not word:
             raise UsageError(f"word {number} is empty: a word needs at least one character")
     return words
 
 
 def _check(count: int, p_min: float | None = None, seed: int = 0) -> None:
-    """Refuse what no analysis can be asked for."""
+    """Raise an error if an argument is out of range."""
     if count < 1:
         raise UsageError(f"count {count}: expected at least 1")
     if p_min is not None and not 0.0 <= p_min <= 1.0:
@@ -60,7 +60,7 @@ def _check(count: int, p_min: float | None = None, seed: int = 0) -> None:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A tree with its score by the decoder and log P(tree | sentence), None where no probability is defined."""
+    """A tree with its decoder score and log P(tree | sentence), which is None if no probability is defined."""
 
     tree: Tree
     score: float
@@ -69,12 +69,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Parse:
-    """The analysis of a sentence: trees, best first, and how they came about.
+    """The analysis of a sentence: trees, best first, and how they were found.
 
-    log_sentence: log P(sentence), None where undefined. fallback: None, or what had to be resorted to (see
-    chart.coarse, and the name of the treebank grammar's family where the finer grammar had no derivation).
-    constituents: P(constituent | sentence), filled where asked for. explanations: what spoke for each constituent of
-    the best tree, where asked for; none of a flat tree.
+    log_sentence: log P(sentence), None if undefined. fallback: None, or the fallback that was used (see chart.coarse;
+    the name of the treebank grammar's family if the finer grammar had no derivation). constituents: P(constituent |
+    sentence), if requested. explanations: what supports each constituent of the best tree, if requested; empty for a
+    flat tree.
     """
 
     words: list[str]
@@ -92,7 +92,7 @@ class Parse:
 
 @dataclass(frozen=True, slots=True)
 class TagSequence:
-    """Tags, their posterior probabilities, their score by the decoder and log P(tags | sentence)."""
+    """Tags, their posterior probabilities, their decoder score and log P(tags | sentence)."""
 
     tags: list[str]
     confidence: list[float]
@@ -104,9 +104,9 @@ class TagSequence:
 class Tagging:
     """The tags of a sentence: sequences, best first.
 
-    log_sentence: log P(sentence), None where the model has no probability of sentences. posteriors: where asked for,
-    for each word P(tag | sentence) of the tags that it may have, the likeliest first. fallback: None, or the name of
-    the treebank's own family where the model's had no tags for the sentence.
+    log_sentence: log P(sentence), None if the model does not define it. posteriors: if requested, P(tag | sentence) of
+    the possible tags of each word, most probable first. fallback: None, or the name of the treebank's own family if the
+    model found no tags for the sentence.
     """
 
     words: list[str]
@@ -133,10 +133,10 @@ class Tagging:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Parser:
-    """A constituency parser: a treebank grammar, which prunes, and a family of grammars over its rules, which decides.
+    """A constituency parser: a treebank grammar, which prunes, and a grammar family over its rules, which scores.
 
-    weight: the treebank grammar's rule probabilities. info: what the model file tells about its making: options,
-    scores, version, data fingerprint.
+    weight: the treebank grammar's rule probabilities. info: how the model was trained: options, scores, version, data
+    fingerprint.
     """
 
     grammar: Grammar
@@ -153,28 +153,28 @@ class Parser:
 
     @property
     def p_min(self) -> float:
-        """The posterior threshold that it parses with where none is given."""
+        """The default posterior threshold for parsing."""
         return self.family.p_min
 
     @property
     def is_treebank(self) -> bool:
-        """Whether the treebank grammar itself decides."""
+        """Whether the model is the treebank grammar itself."""
         return self.family.name == treebank_kind("parser").name
 
     @cached_property
     def coarse(self) -> CoarseParser:
-        """The builder of forests; exact where its probabilities are the answer."""
+        """The builder of forests; exact if its probabilities are part of the result."""
         return CoarseParser(self.grammar, self.weight, is_exact=self.is_treebank)
 
     @property
     def decoder(self) -> str:
-        """How the best tree is chosen if nothing else is said."""
+        """The default decoder."""
         decoder = self.info.get("decoder")
         return decoder if decoder in DECODERS else "max-rule"
 
     @property
     def sharpness(self) -> float:
-        """What the log odds of constituents are multiplied by; found on development trees."""
+        """The factor by which the log odds of constituents are multiplied; fitted on development trees."""
         sharpness = self.info.get("sharpness")
         return sharpness if isinstance(sharpness, float) and 0.0 < sharpness < 100.0 else 1.0
 
@@ -192,10 +192,10 @@ class Parser:
     ) -> Parse:
         """The best analysis of any sentence, or the `count` best; an empty sentence has the empty tree.
 
-        words: a list, or a text whose words are separated by white space. decoder: max-rule, viterbi or mbr; if not
-        given, the one that the parser was found best with. within: trees of the same words, by any parser; if the
-        grammar derives any of them, the analyses are those that the rules of these trees make. marginals, explained:
-        whether the probabilities of constituents are wanted, and explanations of those of the best tree.
+        words: a list, or a text whose words are separated by white space. decoder: max-rule, viterbi or mbr; by
+        default, the one recorded in the model. within: trees of the same words, from any parser; if the grammar derives
+        any of them, analyses are restricted to the rules of these trees. marginals, explained: whether to return the
+        probabilities of constituents, and explanations of the constituents of the best tree.
         """
         _check(count, p_min)
         words = [escape_word(word) for word in words_of(words)]
@@ -219,7 +219,7 @@ class Parser:
         marginals: bool = False,
         explained: bool = False,
     ) -> Parse:
-        """The best of the analyses that the treebank grammar left."""
+        """The best of the analyses that remain after pruning by the treebank grammar."""
         forest, grammar, fallback = parses.forest, parses.grammar, parses.fallback
         if forest is None:
             return self._flat(words, constraints)
@@ -228,7 +228,7 @@ class Parser:
         posterior = family.posterior(forest)
         decoder = decoder or self.decoder
         best = decode(grammar, forest, posterior, decoder, count) if posterior.is_sound else []
-        if not best and family is not plain:  # subtypes that were learned without smoothing may fit nowhere
+        if not best and family is not plain:  # subtypes trained without smoothing may have no derivation
             family, fallback = plain, fallback or plain.name
             posterior = family.posterior(forest)
             best = decode(grammar, forest, posterior, decoder, count) if posterior.is_sound else []
@@ -250,20 +250,22 @@ class Parser:
         return Parse(list(words), trees, log_sentence, fallback, shares, reasons)
 
     def explain(self, words: str | Sequence[str], decoder: str | None = None) -> list[Explanation]:
-        """What spoke for each constituent of the best tree, outer constituents first; see `parse`."""
+        """What supports each constituent of the best tree, outer constituents first; see `parse`."""
         return self.parse(words, decoder, explained=True).explanations
 
     def _treebank(self, parses: Parses) -> Judge:
-        """The grammar that pruned, as the one that decides."""
+        """The pruning grammar, as a family."""
         made = treebank_kind("parser").load_family().restore(parses.grammar, parses.weight, {}, {})
         return cast(Judge, made)
 
     def _within(self, words: list[str], trees: Sequence[Tree], constraints: Constraints) -> Parses | None:
-        """What the rules of these trees make, where that respects the constraints."""
+        """The forest made by the rules of these trees, if it satisfies the constraints."""
         cleaned = [tree for tree in map(self.cleaning, trees) if tree is not None]
         for tree in cleaned:
             if tree.words() != words:
-                raise UsageError(f"a tree to keep to has other words than the sentence: {' '.join(tree.words())}")
+                raise UsageError(
+                    f"a tree to restrict the analysis to has other words than the sentence: {' '.join(tree.words())}"
+                )
         parses = self.coarse.within(cleaned, self.binarisation)
         if parses is None or parses.forest is None:
             return None
@@ -271,7 +273,7 @@ class Parser:
         return None if forest.is_empty else replace(parses, forest=forest)
 
     def log_prob(self, tree: Tree, p_min: float | None = None) -> float:
-        """log P(tree | its words) of any tree, cleaned as in training; -inf where the grammar does not derive it."""
+        """log P(tree | its words) of any tree, cleaned as in training; -inf if the grammar does not derive it."""
         _check(1, p_min)
         p_min = self.p_min if p_min is None else p_min
         cleaned = self.cleaning(tree)
@@ -281,7 +283,7 @@ class Parser:
             forest, gold = self.coarse.training_forest(cleaned, self.binarisation, p_min)
         except GrammarError:
             return -np.inf
-        if self.is_treebank:  # the sum over all trees is known, not only that over the pruned forest
+        if self.is_treebank:  # the sum over all trees is known, not only the sum over the pruned forest
             posterior = self.family.posterior(gold)
             return posterior.log_z - self.coarse.prune(cleaned.words(), p_min, p_min)[0]
         return self.family.log_prob(gold, forest)
@@ -289,7 +291,7 @@ class Parser:
     def sample(
         self, words: str | Sequence[str], count: int = 1, seed: int = 0, p_min: float | None = None
     ) -> list[Tree]:
-        """Trees drawn independently from P(tree | sentence), the same for the same seed."""
+        """Trees sampled independently from P(tree | sentence); the same seed gives the same trees."""
         _check(count, p_min, seed)
         words = [escape_word(word) for word in words_of(words)]
         if not words:
@@ -306,11 +308,11 @@ class Parser:
         return [self._flat_tree(words, NO_CONSTRAINTS)] * count
 
     def _flat(self, words: Sequence[str], constraints: Constraints) -> Parse:
-        """The last resort."""
+        """The flat tree, as the last fallback."""
         return Parse(list(words), [Candidate(self._flat_tree(words, constraints), -np.inf, None)], None, "flat")
 
     def _flat_tree(self, words: Sequence[str], constraints: Constraints) -> Tree:
-        """Every word under its commonest tag, all under the commonest phrase."""
+        """Every word under its most frequent tag, all under the most frequent phrase label."""
         given = constraints.tags or (None,) * len(words)
         tags = [
             tag or self._commonest_tag[terminal]
@@ -325,7 +327,7 @@ class Parser:
 
     @cached_property
     def _commonest_tag(self) -> dict[int, str]:
-        """The commonest tag of each terminal."""
+        """The most frequent tag of each terminal."""
         lexical = self.grammar.kind_slice("lexical")
         order = np.argsort(self.grammar.count[lexical], kind="stable") + lexical.start
         pairs = zip(self.grammar.rule_left[order].tolist(), self.grammar.rule_lhs[order].tolist(), strict=True)
@@ -333,14 +335,17 @@ class Parser:
 
 
 def combine(parsers: Sequence[Parser]) -> Parser:
-    """Parsers of one treebank as one parser: max-rule has the product of their rule posteriors (Petrov 2010), and
-    probabilities are the mean of theirs. The first one prunes."""
+    """Several parsers of one treebank, combined into one.
+
+    max-rule uses the product of their rule posteriors (Petrov 2010), and probabilities are means over the parsers. The
+    first one prunes.
+    """
     first = parsers[0]
     for number, other in enumerate(parsers, start=1):
         if not (same_rules(first.grammar, other.grammar) and np.array_equal(first.weight, other.weight)):
             raise UsageError(
-                f"parser {number} has other rules than the first one: parsers that decide together must be trained on "
-                "the same trees, with the same options for words and for cutting phrases"
+                f"parser {number} has other rules than the first one: combined parsers must be trained on the "
+                "same trees, with the same options for words and for binarisation"
             )
     if len(parsers) == 1:
         return first
@@ -356,7 +361,7 @@ def combine(parsers: Sequence[Parser]) -> Parser:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tagger:
-    """A part-of-speech tagger: the treebank's own chain of tags, and a family of chains that decides.
+    """A part-of-speech tagger: the treebank's HMM, and a family of chains that scores.
 
     weight: the treebank's own probabilities. column: the CoNLL-U column that it fills.
     """
@@ -374,7 +379,7 @@ class Tagger:
 
     @cached_property
     def treebank(self) -> Chains:
-        """The treebank's own chain, which answers where the family cannot."""
+        """The treebank's HMM, used if the family has no result."""
         if self.family.name == treebank_kind("tagger").name:
             return self.family
         return cast(Chains, treebank_kind("tagger").load_family().restore(self.grammar, self.weight, {}, {}))
@@ -392,11 +397,11 @@ class Tagger:
         count: int = 1,
         posteriors: bool = False,
     ) -> list[Tagging]:
-        """The tags of any sentences: of highest posterior each (posterior), or of the `count` best sequences (viterbi).
+        """The tags of sentences: the best tag of each word (posterior), or the `count` best sequences (viterbi).
 
         A sentence is a list of words, or a text whose words are separated by white space. The best sequence of a model
-        with latent subtypes is that of the Markov chain with its posteriors. decoder: None for posterior, and for
-        viterbi where several sequences are asked for.
+        with latent subtypes is that of the Markov chain with its posteriors. decoder: None means posterior, or viterbi
+        if count > 1.
         """
         _check(count)
         decoder = decoder or ("posterior" if count == 1 else "viterbi")
@@ -409,7 +414,7 @@ class Tagger:
     def _tag_all(
         self, chains: Chains, sentences: Sequence[Sequence[str]], decoder: str, count: int, posteriors: bool
     ) -> Iterator[Tagging]:
-        """The tags by a family; falls back to the treebank's own where log Z is not finite."""
+        """The tags according to a family; falls back to the HMM if log Z is not finite."""
         labels = self.grammar.tags
         lattices = chains.lattices(self.grammar, sentences)
         best = decode_tags(lattices, decoder, count)
@@ -436,7 +441,7 @@ class Tagger:
                 yield Tagging(list(words), sequences, log_z if chains.is_probability else None, share)
 
     def _shares(self, packed: Ints, share: Floats) -> Iterator[list[dict[str, float]]]:
-        """For each of packed sentences the posteriors of the tags of its words."""
+        """The posteriors of the tags of the words of each packed sentence."""
         labels, entry = self.grammar.tags, 0
         for sentence in each_sentence(packed):
             found = []

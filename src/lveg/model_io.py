@@ -1,4 +1,4 @@
-"""Models on disk: one file (see container), checked in every part before it is used."""
+"""Models on disk: one file (see container), fully checked before it is used."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _ARRAYS = {
     "count": (np.float64, 1),
     "weight": (np.float64, 1),
 }
-"""Type and number of axes of the arrays that every model has; those of its family have a prefix."""
+"""Type and number of axes of the arrays that every model has; the arrays of its family have a prefix."""
 
 _FAMILY = "family."
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
-    """Everything in a model file that is not an array; `facts` are the family's own."""
+    """Everything in a model file that is not an array; `facts` belong to the family."""
 
     format: int
     version: str
@@ -60,12 +60,12 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def save_model(model: Model, path: str) -> None:
-    """Write the model to a temporary file beside `path`, sync it and rename it: the file is whole or not there."""
+    """Write the model to a temporary file next to `path`, sync it and rename it: all of it is written, or nothing."""
     write_whole(path, pack(*_encode(model)))
 
 
 def model_fingerprint(model: Model) -> str:
-    """A short name for the model: two models with the same name are the same in every number and setting."""
+    """A short hash of the model: models with the same hash have the same parameters and settings."""
     return digest_of(*_encode(model))[:16]
 
 
@@ -100,7 +100,7 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
 
 
 def load_model(path: str) -> Model:
-    """The model in a file, checked; a file that is no whole model of ours is a ModelError."""
+    """The model in a file, checked; raises ModelError if the file is not a complete model file."""
     data = read_whole(path)
     try:
         return _decode(data)
@@ -158,18 +158,18 @@ def _model(header: _Header, arrays: dict[str, Any]) -> Model:
 
 
 def _check_lexicon(grammar: Grammar) -> None:
-    """Every word must find a terminal, and every terminal a tag."""
+    """Every word must have a terminal, and every terminal a tag."""
     lexicon = grammar.lexicon
     if lexicon.scheme not in SCHEMES or UNKNOWN not in lexicon.classes:
         raise ModelError(f"is damaged: no unknown-word classes of scheme {lexicon.scheme!r}")
     if len(lexicon.word_ids) + len(lexicon.class_ids) != lexicon.n_terminals:
-        raise ModelError("is damaged: a word stands twice in its lexicon")
+        raise ModelError("is damaged: a word occurs twice in its lexicon")
     if np.unique(grammar.rule_left[grammar.kind_slice("lexical")]).size != lexicon.n_terminals:
         raise ModelError("is damaged: a word has no tag")
 
 
 def _check_rules(grammar: Grammar) -> None:
-    """Symbols and rules must stand in the order that charts rely on."""
+    """Symbols and rules must be in the order that charts rely on."""
     if not all(
         symbol.kind in ((PHRASE, PART) if index < grammar.n_nonterminals else (TAG,))
         for index, symbol in enumerate(grammar.symbols)
@@ -184,7 +184,7 @@ def _check_rules(grammar: Grammar) -> None:
 
 
 def _check_tag_grammar(grammar: Grammar) -> None:
-    """Families know a transition by its number: rule t * n_tags + u is `t^ -> t u^`, then come ends and starts."""
+    """Families identify a transition by its number: rule t * n_tags + u is `t^ -> t u^`, then come ends and starts."""
     n = len(grammar.tags)
     states = np.arange(n)
     expected = (
@@ -200,7 +200,7 @@ def _check_tag_grammar(grammar: Grammar) -> None:
 
 
 def _check_probabilities(grammar: Grammar, weight: Floats) -> None:
-    """A tagger's steps, starts and emissions must be probabilities, none of them zero: any word has a tag then."""
+    """A tagger's transitions, starts and emissions must be nonzero probabilities, so that any word has a tag."""
     for kind in (slice(0, grammar.root_start), grammar.kind_slice("root"), grammar.kind_slice("lexical")):
         lhs = grammar.rule_lhs[kind] + 1  # ROOT is -1
         sums = np.bincount(lhs, weights=np.minimum(weight[kind], 2.0))[np.unique(lhs)]
@@ -216,7 +216,7 @@ def _check_pattern(pattern: str) -> None:
 
 
 def describe_model(model: Model) -> dict[str, Any]:
-    """What there is to know of a model without using it."""
+    """A description of a model, as `lveg info` shows it."""
     grammar = model.grammar
     return {
         "task": model.task,

@@ -1,7 +1,7 @@
-"""Options: one description each, from which the command line, config files, keywords and the docs are made.
+"""Options, each described once; the command line, config files, keywords and docs are generated from this.
 
 An options class is a frozen dataclass that inherits from `Options`; its fields are made with `option`. This module
-imports nothing heavy, so that `--help` is immediate.
+imports nothing slow, so that `--help` is immediate.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from lveg.errors import UsageError
 
 @dataclass(frozen=True)
 class Option:
-    """What there is to know of an option beside its type and default.
+    """The description of an option, besides its type and default.
 
-    group: the heading it is listed under. least, most: bounds of numbers, both allowed. choices: the texts allowed.
-    may_change: whether a run that resumes from a checkpoint may have another value. is_recorded: whether the model
-    file names it; options that change no bit of the model are not recorded.
+    group: the heading it is listed under. least, most: inclusive bounds of numbers. choices: the allowed strings.
+    may_change: whether a run that resumes from a checkpoint may have another value. is_recorded: whether the model file
+    stores it; options that do not affect the model are not recorded.
     """
 
     help: str
@@ -39,7 +39,7 @@ _KEY = "option"
 
 
 def option(default: Any, help: str, **facts: Any) -> Any:
-    """A field of an options class; `facts` are those of `Option`."""
+    """A field of an options class; `facts` are the fields of `Option`."""
     return field(default=default, metadata={_KEY: Option(help, **facts)})
 
 
@@ -66,16 +66,16 @@ class Described:
 
     @property
     def is_model(self) -> bool:
-        """Whether its value is the file of a model that learning starts from."""
+        """Whether its value is a model file that training starts from."""
         return self.option.metavar == "MODEL"
 
     @property
     def flag(self) -> str:
-        """How the command line spells it."""
+        """Its flag on the command line."""
         return "--" + self.name.replace("_", "-")
 
     def check(self, value: Any) -> Any:
-        """The value, as the type of the option; a UsageError where it is not allowed."""
+        """The value, converted to the type of the option; raises UsageError if it is not allowed."""
         if value is None and self.may_be_none:
             return value
         if type(value) is int and abs(value) >= 2**63:
@@ -101,7 +101,7 @@ class Described:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether files can hold the text; one from a command line that was not UTF-8 they cannot."""
+    """Whether the text can be written to a file; command-line arguments that were not UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -122,25 +122,25 @@ class Options:
 
     @classmethod
     def take(cls, given: Mapping[str, Any]) -> Self:
-        """An instance from those of the given values that are its own."""
+        """An instance from those of the given values that are options of this class."""
         return cls(**{item.name: given[item.name] for item in describe(cls) if item.name in given})
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """With values that suit this number of training sentences, but for the options with the given names."""
+        """A copy with values that suit this number of training sentences; options named in `given` are kept."""
         return self
 
     def unless_given(self, given: Collection[str], **values: Any) -> Self:
-        """With these values, but for the options with the given names."""
+        """A copy with these values; options named in `given` are kept."""
         return replace(self, **{name: value for name, value in values.items() if name not in given})
 
     def as_base(self, sentences: int, given: Collection[str]) -> Self:
-        """The same for a family that contexts are learned on top of."""
+        """Like `for_size`, for a family that contexts are added to."""
         return self.for_size(sentences, given)
 
     def record(self, for_resume: bool = False) -> dict[str, Any]:
-        """Names and values, as a model file or config keeps them.
+        """Names and values, as stored in a model file or config.
 
-        for_resume: only those that must be the same when a run resumes from a checkpoint.
+        for_resume: only those that must not change when a run resumes from a checkpoint.
         """
         return {
             item.name: getattr(self, item.name)
@@ -165,7 +165,7 @@ def _described(item: Field[Any], hint: Any) -> Described:
 
 
 def to_toml(values: Mapping[str, Any]) -> str:
-    """A config file with these values; those that are None are left out."""
+    """The text of a config file with these values; those that are None are left out."""
     return "".join(f"{name} = {_toml(value)}\n" for name, value in values.items() if value is not None)
 
 
@@ -173,7 +173,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        # Basic strings of TOML escape as JSON does.
+        # Basic strings of TOML have the same escapes as JSON.
         import json
 
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -189,6 +189,6 @@ def read_config(path: str) -> dict[str, Any]:
             values = tomllib.load(stream)
     except OSError as error:
         raise UsageError(f"{path}: cannot be opened: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and bad bytes
+    except (ValueError, RecursionError) as error:  # also for numbers with thousands of digits, and invalid bytes
         raise UsageError(f"{path}: is not TOML: {error}") from None
     return values

@@ -17,20 +17,20 @@ from lveg.treebank.text import Input
 from lveg.trees import Tree
 
 SHOWN_FROM = 0.001
-"""The lowest probability that is listed among a word's tags."""
+"""Lowest probability of the tags that are listed for a word."""
 
 SHOWN_REASONS, LISTED_REASONS = 3, 20
-"""How many reasons of a part are told one by one, in text and in JSON."""
+"""Number of reasons of a part that are listed individually, in text and in JSON."""
 
 SHOWN_VALUE = 0.005
-"""In text, parts and reasons that weigh less are left out: they would be told as 0.00."""
+"""In text, parts and reasons with a smaller absolute value are left out: they would be printed as 0.00."""
 
 SHOWN_WORDS = 5
-"""Constituents of more words are told by the first and the last."""
+"""Constituents with more words are shown by their first and last word."""
 
 
 def parse_brackets(parse: Parse, several: bool = False) -> str:
-    """The best tree on a line; with `several` all trees, and an empty line after them."""
+    """The best tree on a line; with `several`, all trees, and an empty line after them."""
     if several:
         return "".join(f"{candidate.tree}\n" for candidate in parse.trees) + "\n"
     return f"{parse.tree}\n"
@@ -47,7 +47,7 @@ def parse_drawing(parse: Parse, width: int) -> str:
 
 
 def parse_json(sentence: Input, parse: Parse, several: bool = False, name_file: bool = False) -> str:
-    """A JSON object on a line; with `several` its `trees` are all of them, with `name_file` its `file` is told."""
+    """A JSON object on a line; with `several` it lists all `trees`, with `name_file` it names the `file`."""
     trees = [
         {
             "tree": str(candidate.tree),
@@ -66,7 +66,7 @@ def parse_json(sentence: Input, parse: Parse, several: bool = False, name_file: 
 
 
 def parse_explanation(parse: Parse) -> str:
-    """What spoke for the constituents of the best tree, most doubtful first, and an empty line after all of it."""
+    """What supports the constituents of the best tree, least certain first, and an empty line at the end."""
     ordered = sorted(parse.explanations, key=lambda one: one.difference)
     return "".join(_explanation(parse, one) for one in ordered) + "\n"
 
@@ -86,13 +86,13 @@ def _explanation(parse: Parse, explanation: Explanation) -> str:
 
 
 def _head(words: list[str], label: str, start: int, end: int) -> str:
-    """A constituent with its span and its words, or the first and the last of them."""
+    """A constituent with its span and its words, or only its first and last word."""
     text = words[start:end] if end - start <= SHOWN_WORDS else [words[start], "...", words[end - 1]]
     return f'{label} {start}-{end} "{" ".join(text)}"'
 
 
 def _changed(tree: Tree, rival: Tree) -> Tree:
-    """The smallest part of the rival that holds all that is not as in the tree."""
+    """The smallest part of the rival that contains every difference from the tree."""
     while True:
         pairs = list(zip(tree.children, rival.children, strict=False))
         others = [(one, other) for one, other in pairs if one != other]
@@ -103,7 +103,7 @@ def _changed(tree: Tree, rival: Tree) -> Tree:
 
 
 def _weightiest(part: Part, most: int, least: float = 0.0) -> list[Reason]:
-    """The first reasons that weigh so much at least, and the sum of the others if that does."""
+    """The first reasons with at least this absolute value, and the sum of the others if it is as large."""
     shown = [one for one in part.reasons[:most] if abs(one.value) >= least]
     others = part.reasons[len(shown) :]
     if len(others) == 1:
@@ -139,7 +139,7 @@ def _constituents(tree: Tree, parse: Parse) -> list[dict[str, Any]]:
 
 
 def tags_json(sentence: Input, tagging: Tagging, several: bool = False, name_file: bool = False) -> str:
-    """A JSON object on a line; with `several` its `sequences` are all of them, with `name_file` its `file` is told."""
+    """A JSON object on a line; with `several` it lists all `sequences`, with `name_file` it names the `file`."""
     sequences = [
         {
             "tags": sequence.tags,
@@ -157,7 +157,7 @@ def tags_json(sentence: Input, tagging: Tagging, several: bool = False, name_fil
 
 
 def tags_conllu(sentence: Input, tagging: Tagging, column: str) -> str:
-    """The sentence in CoNLL-U with its tags in the column, and with their posteriors, if there are any, in MISC."""
+    """The sentence in CoNLL-U with its tags in the column, and their posteriors, if any, in MISC."""
     lines = sentence.sentence
     if lines is None:
         if not tagging.words:
@@ -171,7 +171,7 @@ def tags_conllu(sentence: Input, tagging: Tagging, column: str) -> str:
 
 
 def tags_tsv(tagging: Tagging) -> str:
-    """One line per word with its tag, the tag's probability and, if there are any, its posteriors; an empty line."""
+    """One line per word with its tag, the tag's probability and the posteriors, if any; then an empty line."""
     rows = zip(tagging.words, tagging.tags, tagging.confidence, strict=True)
     lines = [f"{_field(word)}\t{tag}\t{share:.4f}" for word, tag, share in rows]
     if tagging.posteriors:
@@ -185,7 +185,7 @@ def _listed(tagging: Tagging) -> list[dict[str, float]]:
 
 
 def _field(word: str) -> str:
-    """The word without what would end its column or line; words from JSON may hold it."""
+    """The word without tabs and line breaks, which words from JSON may contain."""
     return word.translate({9: "_", 10: "_", 13: "_"})
 
 

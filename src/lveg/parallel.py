@@ -1,4 +1,4 @@
-"""Work on many items at once, results in the order of the items."""
+"""Parallel work on many items, with results in the order of the items."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Result = TypeVar("Result")
 
 
 def default_threads() -> int:
-    """The cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Threads:
-    """Workers that are threads of this process; kernels hold no GIL, so they run at once.
+    """Workers that are threads of this process; kernels release the GIL, so they run in parallel.
 
-    They never run in the caller's thread: an interrupt there ends the program cleanly.
+    Work never runs in the caller's thread, so that an interrupt there ends the program cleanly.
     """
 
     def __init__(self, count: int) -> None:
@@ -28,9 +28,9 @@ class Threads:
         self._pool = ThreadPoolExecutor(self.count)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item], ahead: int = 16) -> Iterator[Result]:
-        """function(item) for each item, in order, with at most `ahead` items per thread begun and not yet taken.
+        """function(item) for each item, in order, with at most `ahead` items per thread started but not yet consumed.
 
-        If reading an item fails, the results of those before it come first, then the error.
+        If reading an item fails, the results of the items before it are returned first, then the error is raised.
         """
         limit = ahead * self.count if self.count > 1 else 1
         waiting: deque[Future[Result]] = deque()
@@ -60,12 +60,12 @@ class Threads:
 def ordered_map(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int, ahead: int = 16
 ) -> Iterator[Result]:
-    """function(item) for each item, in order, by threads; see `Threads`."""
+    """function(item) for each item, in order, on threads; see `Threads`."""
     return Threads(threads).map(function, items, ahead)
 
 
 def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """The items in lists of `size`, the last one shorter; where reading one fails, those before it come first."""
+    """The items in lists of `size`, the last one shorter; if reading one fails, those before it are returned first."""
     chunk: list[Item] = []
     try:
         for item in items:

@@ -1,4 +1,4 @@
-"""Progress events, sent without knowing who listens."""
+"""Progress events, independent of how they are shown."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Report = Callable[[str, dict[str, Any]], None]
 
 
 def silent(event: str, facts: dict[str, Any]) -> None:
-    """The report that says nothing."""
+    """A report that ignores all events."""
 
 
 def counted(items: Iterable[Item], report: Report, what: str, total: int | None = None) -> Iterator[Item]:
-    """The items, with a `progress` event after each; total: how many there are, if that is known."""
+    """The items, with a `progress` event after each; total: their number, if known."""
     if report is silent:
         yield from items
         return

@@ -1,4 +1,4 @@
-"""Options of training that do not depend on the family: words, trees, seed."""
+"""Training options that do not depend on the family: words, trees, seed."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from lveg.trees import Cleaning
 
 FEW_WORDS = 1000
-"""Parsers of fewer sentences know every word that they have seen (docs/decisions/0012)."""
+"""Parsers trained on fewer sentences keep every word in the lexicon (docs/decisions/0012)."""
 
 DATA, WORDS, TREES, CONTEXT = "Data", "Words", "Trees", "Context"
 
 
 @dataclass(frozen=True)
 class TaskOptions(Options):
-    """What parsers and taggers share."""
+    """Options that parsers and taggers share."""
 
     max_length: int | None = option(None, "Train only on sentences of at most this many words.", group=DATA, least=1)
     seed: int = option(0, "The same seed, data and options give the same model file.", group=DATA, least=0)
     held_out: float = option(
         0.1,
-        "Without --dev: hold out this share of the sentences and learn from the others, to find the best number of "
-        "epochs or cycles; then learn from all for as long. Takes about twice the time. With fewer than 50 sentences "
-        "none are held out. 0: do all epochs and keep the last.",
+        "Without --dev: hold out this share of the sentences and train on the others, to find the best number of "
+        "epochs or cycles; then train on all sentences for that many. Takes about twice the time. With fewer than 50 "
+        "sentences none are held out. 0: run all epochs and keep the last.",
         group=DATA, least=0.0, most=0.5,
     )  # fmt: skip
     unknown: str = option(
@@ -43,7 +43,10 @@ class TaskOptions(Options):
     )
     unknown_threshold: int = option(2, "Words seen fewer times than this become unknown words.", group=WORDS, least=1)
     smooth: int = option(
-        10, "Words seen at most this often share tags with their class; 0: none do.", group=WORDS, least=0
+        10,
+        "Words seen at most this often are smoothed with the tags of their class; 0: none are.",
+        group=WORDS,
+        least=0,
     )
 
     @property
@@ -56,38 +59,38 @@ class TaskOptions(Options):
 
 @dataclass(frozen=True)
 class ParserOptions(TaskOptions):
-    """How trees are cleaned and cut."""
+    """How trees are cleaned and binarised."""
 
     unknown_threshold: int = option(
         2, "Words seen fewer times than this become unknown words. With fewer than 1,000 sentences, 1 if not given.",
         group=WORDS, least=1,
     )  # fmt: skip
     context: str | None = option(
-        None, "What multiplies the rules, from the words around them: names separated by commas, or none. If not "
-        "given: what goes with the default model, none if --model is given; and every context of which an option is "
-        "given.", group=CONTEXT, metavar="NAMES",
+        None, "Contexts, which score the words around each rule: names separated by commas, or none. If not given: "
+        "those of the default model, or none if --model is given; plus every context of which an option is given.",
+        group=CONTEXT, metavar="NAMES",
     )  # fmt: skip
     ensemble: bool = option(
-        False, "Train a grammar of another kind as well, and write the product of both as one model: more accurate, "
+        False, "Train a second grammar of another kind, and write the product of both as one model: more accurate, "
         "but slower.", group=CONTEXT,
     )  # fmt: skip
     binarise: str = option(
-        "right", "Cut long phrases from the right, the left, or outward from a learned head.",
+        "right", "Binarise long phrases from the right, the left, or outward from a learned head.",
         group=TREES, choices=("right", "left", "head"),
     )  # fmt: skip
-    horizontal: int = option(0, "Sibling labels that a part of a phrase remembers.", group=TREES, least=0)
-    vertical: int = option(1, "1: a label alone; 2: with its parent's; and so on.", group=TREES, least=1)
-    keep_functions: bool = option(False, "Keep function labels and indices of phrases: NP-SBJ-1 stays so.", group=TREES)
+    horizontal: int = option(0, "Sibling labels kept in the symbols of a binarised phrase.", group=TREES, least=0)
+    vertical: int = option(1, "1: labels alone; 2: labels with their parent's; and so on.", group=TREES, least=1)
+    keep_functions: bool = option(False, "Keep function labels and indices of phrases, as in NP-SBJ-1.", group=TREES)
     cut_tags: bool = option(False, "Cut tags at - = and | as well: N-D becomes N.", group=TREES)
     keep_traces: bool = option(False, "Keep traces and other empty elements.", group=TREES)
     keep_unaries: bool = option(False, "Keep X over X as two phrases.", group=TREES)
     empty: str | None = option(
-        None, "Regular expression for `label word` of traces to remove, beside Penn's -NONE- and CESS's *0*.",
+        None, "Regular expression for `label word` of traces to remove, besides Penn's -NONE- and CESS's *0*.",
         group=TREES, metavar="PATTERN",
     )  # fmt: skip
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """Of few sentences all words are known, even those seen once: they are a large part of what there is."""
+        """With few sentences all words are kept, even those seen once, which are a large part of the data."""
         return self.unless_given(given, unknown_threshold=1) if sentences < FEW_WORDS else self
 
     def __post_init__(self) -> None:
@@ -100,7 +103,7 @@ class ParserOptions(TaskOptions):
 
     @property
     def cleaning(self) -> Cleaning:
-        """Which steps turn an annotated tree into the one that is learned."""
+        """The steps that turn an annotated tree into the one that is modelled."""
         from lveg.trees import EMPTY_ELEMENTS, Cleaning
 
         pattern = "" if self.keep_traces else EMPTY_ELEMENTS
@@ -110,7 +113,7 @@ class ParserOptions(TaskOptions):
 
     @property
     def binarisation(self) -> Binarisation:
-        """How phrases with more than two children are cut."""
+        """How phrases with more than two children are binarised."""
         from lveg.grammar.binarise import Binarisation
 
         return Binarisation(self.binarise, self.horizontal, self.vertical)
@@ -124,5 +127,5 @@ class TaggerOptions(TaskOptions):
         "upos", "The CoNLL-U column that holds the tags to learn.", group=DATA, choices=("upos", "xpos")
     )
     smooth: int = option(
-        0, "Words seen at most this often share tags with their class; 0: none do.", group=WORDS, least=0
+        0, "Words seen at most this often are smoothed with the tags of their class; 0: none are.", group=WORDS, least=0
     )

@@ -1,6 +1,6 @@
-"""Trees and what is done to them before and after a grammar sees them; touches no file.
+"""Trees, and how they are cleaned before and after parsing; does no input or output.
 
-No function here recurses, so depth is bounded by memory alone.
+No function here is recursive, so depth is limited only by memory.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ ROOT = "TOP"
 """Label of the outer bracket, and of the start symbol. EVALB's parameter files delete this label."""
 
 WRAPPERS = frozenset({"", "ROOT", "TOP", "S1"})
-"""Labels of an outer bracket in the treebanks of the field."""
+"""Labels of the outer bracket in common treebanks."""
 
 EMPTY_ELEMENTS = r"-NONE- .*|sn\S* \*0\*"
-"""What counts as a trace: a pattern for `label word` (Penn's -NONE-, and the empty subjects of CESS)."""
+"""Pattern for `label word` of traces (Penn's -NONE-, and the empty subjects of CESS)."""
 
 
 _UNWRITABLE = re.compile(r"[() \t\n\r\v\f]")
 
 
 def escape_word(word: str) -> str:
-    """The word as it can stand in a bracketed tree: brackets as -LRB- and -RRB-, ASCII white space as `_`."""
+    """The word as written in a bracketed tree: brackets as -LRB- and -RRB-, ASCII white space as `_`."""
     if _UNWRITABLE.search(word) is None:
         return word
     return _UNWRITABLE.sub("_", word.replace("(", "-LRB-").replace(")", "-RRB-"))
@@ -34,9 +34,9 @@ def escape_word(word: str) -> str:
 class Tree:
     """A constituent: a label over child trees, or a tag over a word.
 
-    `word` is None exactly for phrases. A phrase without children is an empty constituent, which only parser output
-    has. `lemma` is the third field of a leaf such as `(da0ms0 El el)`. Words and lemmas are escaped when a tree is
-    made, so that any tree can be written. Do not change a tree in place: others may share its nodes.
+    `word` is None exactly for phrases. A phrase without children is an empty constituent, which occurs only in parser
+    output. `lemma` is the third field of a leaf such as `(da0ms0 El el)`. Words and lemmas are escaped when a tree is
+    created, so that any tree can be written. Do not change a tree in place: other trees may share its nodes.
     """
 
     __slots__ = ("children", "label", "lemma", "word")
@@ -104,7 +104,7 @@ class Tree:
         return hash(tuple(self._shape()))
 
     def __reduce__(self) -> tuple[Callable[[list[Row]], Tree], tuple[list[Row]]]:
-        """What `pickle` and `copy` make a tree from: its nodes in a row, however deep it is."""
+        """Support for `pickle` and `copy`: the nodes as a flat list, so that depth does not matter."""
         return _from_rows, ([(node.label, len(node.children), node.word, node.lemma) for node in self],)
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ Row = tuple[str, int, str | None, str | None]
 
 
 def _from_rows(rows: list[Row]) -> Tree:
-    """The tree of the nodes, which come parents first."""
+    """The tree made of the nodes, which are given parents first."""
     done: list[Tree] = []
     for label, count, word, lemma in reversed(rows):
         done.append(Tree(label, [done.pop() for _ in range(count)], word, lemma))
@@ -149,7 +149,7 @@ EMPTY_TREE = Tree("")
 
 
 def trees_fingerprint(trees: Sequence[Tree]) -> str:
-    """A short name for the trees: words, tags and structure."""
+    """A short hash of the trees: words, tags and structure."""
     return hashlib.sha256("\n".join(map(str, trees)).encode()).hexdigest()[:16]
 
 
@@ -166,11 +166,11 @@ def rebuild(tree: Tree, make: Callable[[Tree, list[Tree]], Tree | None]) -> Tree
 
 @dataclass(frozen=True)
 class Cleaning:
-    """Which steps turn an annotated tree into the tree that is modelled and scored.
+    """The steps that turn an annotated tree into the tree that is modelled and scored.
 
     strip_functions: `NP-SBJ=2` to NP, `ADVP|PRT` to ADVP; labels that begin with `-` stay whole, and so do tags.
-    strip_tags: the same for tags; in some treebanks they carry case or the like after a hyphen, as in `N-D`.
-    empty_elements: pattern for `label word` of leaves to remove, with phrases then empty; "" for none.
+    strip_tags: the same for tags; in some treebanks they have case or the like after a hyphen, as in `N-D`.
+    empty_elements: pattern for `label word` of leaves to remove, with phrases that become empty; "" for none.
     collapse_unaries: a phrase over one phrase of the same label becomes one phrase.
     """
 
@@ -180,12 +180,12 @@ class Cleaning:
     strip_tags: bool = False
 
     def __call__(self, tree: Tree) -> Tree | None:
-        """The cleaned tree under one ROOT bracket, or None where no word is left."""
+        """The cleaned tree under one ROOT bracket, or None if no word is left."""
         return clean(tree, self)
 
 
 def clean(tree: Tree, steps: Cleaning) -> Tree | None:
-    """The tree after the given steps, its outer bracket labelled ROOT; None where no word is left."""
+    """The tree after the given steps, its outer bracket labelled ROOT; None if no word is left."""
     empty = re.compile(steps.empty_elements) if steps.empty_elements else None
 
     def make(node: Tree, children: list[Tree]) -> Tree | None:
@@ -218,7 +218,7 @@ def bare_label(label: str) -> str:
 
 
 def with_root(tree: Tree) -> Tree:
-    """The tree under exactly one outer bracket labelled ROOT, whatever it had."""
+    """The tree under exactly one outer bracket, labelled ROOT."""
     if tree.word is None and tree.label in WRAPPERS:
         while len(tree.children) == 1 and (child := tree.children[0]).word is None and child.label in WRAPPERS:
             tree = child

@@ -78,7 +78,7 @@ def test_info_tells_of_the_members(run: Run, models: Path) -> None:
     assert "members:" in shown
     assert "  1:" in shown
     assert "      model: lvg" in shown
-    assert "was not trained, but combined" in run("info", "product", "--config").refusal()
+    assert "was combined from other models" in run("info", "product", "--config").refusal()
 
 
 def test_one_parser_is_itself(models: Path) -> None:

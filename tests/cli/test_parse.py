@@ -251,7 +251,7 @@ class TestRefusals:
 
     def test_explanations_of_several_trees(self, run: Run, samples: Samples) -> None:
         refusal = run("parse", samples.parser, "--explain", "--kbest", 2).refusal()
-        assert "--explain tells of the best tree only: leave out --kbest" in refusal
+        assert "--explain describes the best tree only: leave out --kbest" in refusal
 
     def test_a_tag_that_the_grammar_lacks_names_the_sentence(self, run: Run, samples: Samples) -> None:
         Path("a.jsonl").write_text('["a"]\n{"words":["a"],"tags":["NOTAG"]}\n')

@@ -111,7 +111,7 @@ class TestKeepingToTrees:
         assert many.status == 2
         assert "for more than the 1 sentences" in many.err
         both = run("parse", models / "a", "sentence", "--constraints", "other", "--prune-with", models / "pcfg")
-        assert "exclude each other" in both.refusal()
+        assert "cannot be used together" in both.refusal()
 
 
 def test_lists_of_trees(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""The command line: one verb, one file; each reads arguments, calls one function and prints.
+"""The command line, one file per command; each reads arguments, calls one function and prints.
 
-Nothing heavy is imported here or at the top of a verb's file, so that `lveg --help` is immediate; nor is the file of a
-verb that was not asked for.
+To keep `lveg --help` fast, nothing slow is imported here or at the top of a command's file, and only the file of the
+requested command is imported.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def _root(
 
 
 def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
-    """The command line of the verb that the arguments begin with, or of all verbs.
+    """The app with the command that the arguments begin with, or with all commands.
 
-    The options of training are those of the models that the arguments name. is_complete: False where a shell asks what
-    may come next.
+    The training options are those of the models that the arguments name. is_complete: False if a shell asks for
+    completions.
     """
     app = typer.Typer(
         name="lveg",
@@ -63,11 +63,11 @@ def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
 
 
 def _typed() -> list[str] | None:
-    """What was typed so far, where a shell asks for completions of it; None where the command is to be run."""
+    """The arguments typed so far, if a shell asks for completions; None if the command is to be run."""
     shell = os.environ.get("_LVEG_COMPLETE", "").removeprefix("complete_")
     if not shell:
         return None
-    if shell == "bash":  # one word per line; `=` is a word of its own
+    if shell == "bash":  # one word per line; `=` is a separate word
         return os.environ.get("COMP_WORDS", "").replace("\n=\n", "=").split()[1:]
     return os.environ.get("_TYPER_COMPLETE_ARGS", "").split()[1:]
 
@@ -75,7 +75,7 @@ def _typed() -> list[str] | None:
 def main() -> None:
     """Run the command line; our own errors become one line on stderr and exit status 2."""
     survive_stderr()
-    gc.set_threshold(50_000)  # start-up makes many objects that stay: to look through them often takes a tenth of it
+    gc.set_threshold(50_000)  # start-up creates many permanent objects; scanning them often takes a tenth of its time
     try:
         typed = _typed()
         make_app(sys.argv[1:] if typed is None else typed, is_complete=typed is None)(prog_name="lveg")
@@ -92,9 +92,9 @@ def main() -> None:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
-        # What is still buffered has nowhere to go.
+        # Discard what is still buffered: it cannot be written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print(f"lveg: the output cannot be written: {error.strerror}", file=sys.stderr)
         sys.exit(2)
     finally:
-        gc.freeze()  # the interpreter would look for cycles once more before it ends, which takes 0.3 seconds
+        gc.freeze()  # otherwise the interpreter searches for cycles once more at exit, which takes 0.3 seconds

@@ -1,4 +1,4 @@
-"""The work that parsing and tagging share: sentences in, answers out, progress and notes on stderr."""
+"""What `lveg parse` and `lveg tag` share: reading sentences, writing results, and progress and notices on stderr."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Annotation:
         text: Callable[[Input, Result], str],
         fallback: Callable[[Result], str | None] = lambda _: None,
     ) -> None:
-        """Write the text of each result as it comes; then say which fallbacks and faults there were."""
+        """Write the text of each result as it arrives; then report fallbacks and faults."""
         is_printed = self.out == STANDARD
         shows_progress = not (self.quiet or is_printed)
         total = count_sentences(self.files, self.reading) if shows_progress else None
@@ -57,5 +57,5 @@ class Annotation:
                     fallbacks[name] += 1
         if fallbacks and not self.quiet:
             counts = ", ".join(f"{count} {name}" for name, count in sorted(fallbacks.items()))
-            say(f"lveg: sentences that needed a fallback: {counts}; --format jsonl says which")
+            say(f"lveg: sentences that needed a fallback: {counts}; --format jsonl shows which")
         announce_faults(self.faults.messages)

@@ -1,4 +1,4 @@
-"""`lveg combine`: several parsers of one treebank as one."""
+"""`lveg combine`: combine several parsers of one treebank into one."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from lveg.cli.options import check_outputs, load_parser
 
 
 def combine(
-    models: Annotated[
-        list[Path], typer.Argument(metavar="MODEL...", help="Parsers that were trained on the same trees.")
-    ],
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Parsers trained on the same trees.")],
     out: Annotated[Path, typer.Option("--out", metavar="MODEL", help="The model file to write.")],
 ) -> None:
-    """Make one parser of several, which decides by all of them.
+    """Combine several parsers into one.
 
-    max-rule takes the product of what they say of each rule, and probabilities are
-    the mean of theirs. The first parser prunes. The file parses, evaluates and is
-    loaded like any other; what the parsers share is stored once.
+    max-rule uses the product of their rule posteriors, and probabilities are means
+    over the parsers. The first parser prunes. The result is used like any other
+    model file; what the parsers share is stored once.
 
         lveg combine one.model two.model --out both.model
     """

@@ -1,4 +1,4 @@
-"""Progress on a terminal, plain lines elsewhere, and the log of a training run."""
+"""Progress bars on a terminal, plain lines otherwise, and the log of a training run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REFRESH = 0.1  # seconds between updates of a bar
 
 
 class _Forgiving(io.TextIOWrapper):
-    """A stream of text that may have lost its reader."""
+    """A text stream that ignores write errors, such as a broken pipe."""
 
     def write(self, text: str) -> int:
         with suppress(OSError):
@@ -30,9 +30,9 @@ class _Forgiving(io.TextIOWrapper):
 
 
 def survive_stderr() -> None:
-    """Make a closed stderr, or a broken pipe behind it, stop no work."""
+    """Keep working if stderr is closed or a broken pipe."""
     if sys.stderr is None:
-        # With number 2 taken, no file of ours can become what libraries in C know as stderr.
+        # Occupy descriptor 2, so that C libraries do not take one of our files for stderr.
         while (number := os.open(os.devnull, os.O_RDWR)) < 2:
             pass
         sys.stderr = open(number, "w", encoding="utf-8")  # noqa: SIM115 (open as long as the process runs)
@@ -62,12 +62,12 @@ def console_report(log: str | None = None, quiet: bool = False) -> Iterator[Repo
             stream.close()
 
 
-COMPILING = "lveg: compiling kernels, once; `lveg warm` does it ahead"
+COMPILING = "lveg: compiling kernels, once; `lveg warm` does this in advance"
 
 
 @contextmanager
 def compilation_notice(quiet: bool = False) -> Iterator[None]:
-    """Say on stderr that kernels are compiled, if any are: on a terminal how many, elsewhere once."""
+    """Report on stderr that kernels are being compiled: a running count on a terminal, otherwise one line."""
     from lveg.kernels.jit import known, uncached, watch_compilation
 
     is_terminal = sys.stderr.isatty()
@@ -78,7 +78,7 @@ def compilation_notice(quiet: bool = False) -> Iterator[None]:
         elif count == 1:
             say(COMPILING)
 
-    if quiet or not (is_terminal or isinstance(sys.stderr, _Forgiving)):  # nobody looks, or not at this process
+    if quiet or not (is_terminal or isinstance(sys.stderr, _Forgiving)):  # no one is watching, or stderr was replaced
         yield
         return
     if uncached:
@@ -110,7 +110,7 @@ def describe(event: str, facts: dict[str, Any]) -> str:
 
 
 class _Lines:
-    """Plain lines, for files and pipes."""
+    """Progress as plain lines, for files and pipes."""
 
     def __init__(self) -> None:
         self.last = time.monotonic()
@@ -125,7 +125,7 @@ class _Lines:
 
 
 class _Bars:
-    """Bars on a terminal."""
+    """Progress bars on a terminal."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -165,7 +165,7 @@ def say(line: str) -> None:
 
 
 def announce_faults(messages: list[str]) -> None:
-    """Say on stderr what was skipped: the first few, and how many in all."""
+    """Report on stderr what was skipped: the first few messages, and the total."""
     for message in messages[:5]:
         say(f"lveg: skipped {message}")
     if messages:

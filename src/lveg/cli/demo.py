@@ -1,11 +1,11 @@
-"""`lveg demo`: the main job, start to end, on the treebank inside the package."""
+"""`lveg demo`: train, use and evaluate models on the treebank that comes with the package."""
 
 from __future__ import annotations
 
 import typer
 
 TRAINED, SCORED = 600, 150
-"""How many sentences of the training and of the development file are used: enough for a good parser."""
+"""Numbers of training and development sentences that are used: enough for a good parser."""
 
 PARSED = (
     "The dogs near the river saw a cat with a telescope .",
@@ -14,9 +14,9 @@ PARSED = (
 
 
 def demo() -> None:
-    """Train a parser and a tagger on a part of the treebank that comes with lveg, use them, and score them.
+    """Train a parser and a tagger on part of the treebank that comes with lveg, use them, and evaluate them.
 
-    Takes most of a minute the first time, while the kernels are compiled.
+    Takes most of a minute the first time, because the kernels are compiled.
     """
     import os
     import shutil
@@ -63,7 +63,7 @@ def demo() -> None:
         typer.echo(draw_text(parse.tree, width))
         probabilities = [f"{100 * _probability(candidate.log_prob):.1f} %" for candidate in parse.trees]
         typer.echo(f"   probability of this tree {probabilities[0]}, of the next best {probabilities[-1]}\n")
-    typer.echo("Now with your own data: lveg train parser --help, lveg train tagger --help")
+    typer.echo("To use your own data: lveg train parser --help, lveg train tagger --help")
 
 
 def _probability(log_prob: float | None) -> float:

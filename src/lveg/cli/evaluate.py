@@ -1,4 +1,4 @@
-"""`lveg evaluate`: how good are these analyses?"""
+"""`lveg evaluate`: score analyses against gold data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lveg.treebank.source import Faults
     from lveg.trees import Cleaning, Tree
 
-Gold = Annotated[Path, typer.Argument(metavar="GOLD", help="The right analyses: bracketed trees or CoNLL-U.")]
+Gold = Annotated[Path, typer.Argument(metavar="GOLD", help="Gold analyses: bracketed trees or CoNLL-U.")]
 System = Annotated[
     Path | None, typer.Argument(metavar="SYSTEM", help="Analyses of the same sentences, in the same order.")
 ]
@@ -45,27 +45,33 @@ ModelOption = Annotated[
     Path | None, typer.Option(metavar="MODEL", help="Analyse GOLD's sentences with this model and score the result.")
 ]
 Against = Annotated[
-    Path | None, typer.Option(metavar="OTHER", help="A second system's analyses: is the difference significant?")
+    Path | None,
+    typer.Option(metavar="OTHER", help="Analyses of a second system, to test the difference for significance."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
-Params = Annotated[Path | None, typer.Option(metavar="FILE.prm", help="EVALB's parameters; COLLINS.prm is built in.")]
-PerSentence = Annotated[bool, typer.Option(help="One line per sentence as well.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Params = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.prm", help="EVALB parameter file; the default is COLLINS.prm, which is built in."),
+]
+PerSentence = Annotated[bool, typer.Option(help="Also print one line per sentence.")]
 DecoderOption = Annotated[
     str | None, typer.Option(help="With --model: max-rule, viterbi or mbr; for taggers posterior or viterbi.")
 ]
 TagColumn = Annotated[Column, typer.Option(help="CoNLL-U: the column that holds the tags.")]
 KnownFrom = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="CoNLL-U: words in these files count as known; if not given, the model's do."),
+    typer.Option(
+        metavar="FILE", help="CoNLL-U: words in these files count as known; if not given, those of the model's lexicon."
+    ),
 ]
 CalibrationOption = Annotated[
-    bool, typer.Option("--calibration", help="Parsers: how well the model's probabilities agree with its accuracy.")
+    bool, typer.Option("--calibration", help="Parsers: also report how well the model's probabilities are calibrated.")
 ]
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is scored, and how that is shown."""
+    """What is scored, and how the scores are shown."""
 
     gold: Path
     system: Path | None
@@ -100,13 +106,13 @@ def evaluate(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Score analyses against the right ones.
+    """Score analyses against gold analyses.
 
-    Bracketed trees are scored as EVALB does, to the digit. Function tags and
-    traces are removed from both sides first, and the outer bracket is TOP,
-    whatever it is called. CoNLL-U is scored by tag. Confidence intervals are
-    95 %, by bootstrap over sentences; --against OTHER tests the difference of
-    two systems by approximate randomisation.
+    Bracketed trees are scored exactly as by EVALB. Function tags and traces are
+    removed from both sides first, and the outer bracket is renamed to TOP. CoNLL-U
+    is scored by tag. Confidence intervals are 95 %, by bootstrap over sentences;
+    --against OTHER tests the difference of two systems by approximate
+    randomisation.
 
         lveg evaluate dev.mrg parsed.mrg
 
@@ -122,7 +128,7 @@ def evaluate(
     if (others or calibration) and model is None:
         raise UsageError(f"{'--with' if others else '--calibration'} needs a --model")
     if per_sentence and as_json:
-        raise UsageError("--per-sentence and --json exclude each other")
+        raise UsageError("--per-sentence and --json cannot be used together")
     check_outputs([STANDARD], [gold, system, model, *(others or []), against, params, *(train or [])])
     is_tags = _is_conllu(gold, input_format)
     if calibration and is_tags:
@@ -191,7 +197,7 @@ def _evaluate_brackets(task: Task, params_path: Path | None, cleaning: Cleaning,
 
 
 def _parse_gold(task: Task, marginals: bool) -> tuple[Cleaning, str, list[Tree], list[Parse]]:
-    """The model's cleaning for scores, the decoder, the gold trees and the model's parses of their words."""
+    """The model's cleaning for scoring, the decoder, the gold trees and the model's parses of their words."""
     from dataclasses import replace
 
     from lveg.annotate import ParseSettings, parse_all
@@ -202,7 +208,7 @@ def _parse_gold(task: Task, marginals: bool) -> tuple[Cleaning, str, list[Tree],
     from lveg.treebank.text import Input
 
     if not isinstance(task.model, Parser):
-        raise ModelError("the model is a tagger; score it on CoNLL-U")
+        raise ModelError("the model is a tagger; evaluate it on CoNLL-U")
     cleaning = replace(task.model.cleaning, collapse_unaries=False)
     gold = _trees(task.gold, cleaning, task.faults, allow_empty=False)
     if any(not tree.children for tree in gold):
@@ -347,7 +353,7 @@ def _tag_gold(task: Task, gold: list[list[tuple[str, str]]]) -> tuple[list[list[
     from lveg.model import Tagger
 
     if not isinstance(task.model, Tagger):
-        raise ModelError("the model is a parser; score it on bracketed trees")
+        raise ModelError("the model is a parser; evaluate it on bracketed trees")
     if task.decoder not in (None, "posterior", "viterbi"):
         raise UsageError(f"decoder {task.decoder!r} is not one of posterior, viterbi")
     with console_report(quiet=task.quiet) as report:

@@ -1,4 +1,4 @@
-"""`lveg info`: what is in a model file."""
+"""`lveg info`: describe a model file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from lveg.cli.options import STANDARD, ModelFile, check_outputs
 
 def info(
     model: ModelFile,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     config: Annotated[
-        bool, typer.Option("--config", help="The config file that, with the same data, trains the same model again.")
+        bool,
+        typer.Option("--config", help="Print a config file that, with the same data, trains the same model again."),
     ] = False,
 ) -> None:
     """Describe a model: its size, how it was trained, and its scores on development data."""
@@ -27,7 +28,7 @@ def info(
     facts = describe_model(load_model(str(model)))
     if config:
         if not isinstance(facts.get("config"), dict):
-            raise UsageError(f"{model}: was not trained, but combined from models that were; ask for theirs")
+            raise UsageError(f"{model}: was combined from other models, not trained; print their configs instead")
         typer.echo(to_toml(facts["config"]), nl=False)
         return
     if as_json:

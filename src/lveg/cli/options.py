@@ -1,4 +1,4 @@
-"""Options that several verbs have, with one spelling and one help text."""
+"""Options that several commands share, with one name and one help text each."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 EXIT_STATUS = (
-    "Exit status: 0 if all went well; 2 for an error that you can act on, told in one line; 130 after Ctrl-C; "
-    "1 for a bug in lveg, with a traceback, or if the reader of the output went away."
+    "Exit status: 0 for success; 2 for an error that you can act on, with a one-line message; 130 after Ctrl-C; "
+    "1 for a bug in lveg, with a traceback, or if the program reading the output closed it early."
 )
 
 STANDARD = Path("-")
@@ -23,7 +23,7 @@ STANDARD = Path("-")
 
 
 class InputFormats(StrEnum):
-    """What sentences may be read from."""
+    """Formats that sentences can be read from."""
 
     text = "text"
     brackets = "brackets"
@@ -38,11 +38,11 @@ class Column(StrEnum):
     xpos = "xpos"
 
 
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `lveg train` wrote.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `lveg train`.")]
 WithModels = Annotated[
     list[Path] | None,
     typer.Option(
-        "--with", metavar="MODEL", help="Another parser of the same treebank, to decide together; may be repeated."
+        "--with", metavar="MODEL", help="Another parser of the same treebank to combine with; may be repeated."
     ),
 ]
 InputFiles = Annotated[
@@ -58,28 +58,27 @@ OutFile = Annotated[
     typer.Option(
         "--out",
         metavar="FILE",
-        help="Write here, gzip if the name ends in .gz. The file is there, or replaced, only when all is done.",
+        help="Write to this file, with gzip if the name ends in .gz. It is created or replaced only on success.",
     ),
 ]
 InputFormatOption = Annotated[
     InputFormats | None,
     typer.Option(
-        "--input-format", help="What INPUT is; if not given, each file's extension decides, and text if it is unknown."
+        "--input-format",
+        help="The format of INPUT. If not given, it is guessed from each file's extension; text if unknown.",
     ),
 ]
-Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="How many sentences to work on at once; all cores if not given.")
-]
+Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of threads; all cores if not given.")]
 SkipBad = Annotated[
     bool,
-    typer.Option("--skip-bad", help="Skip malformed trees and sentences, and say how many."),
+    typer.Option("--skip-bad", help="Skip malformed trees and sentences, and report how many."),
 ]
 EmptyElements = Annotated[
     str | None,
     typer.Option(
         "--empty",
         metavar="PATTERN",
-        help="Regular expression for `label word` of further traces to remove, besides Penn's -NONE- and CESS's *0*.",
+        help="Regular expression for `label word` of more traces to remove, besides Penn's -NONE- and CESS's *0*.",
     ),
 ]
 KeepFunctions = Annotated[
@@ -88,11 +87,11 @@ KeepFunctions = Annotated[
 ]
 CutTags = Annotated[bool, typer.Option("--cut-tags", help="Cut tags at - = and | as well: N-D becomes N.")]
 KeepTraces = Annotated[bool, typer.Option("--keep-traces", help="Keep traces and other empty elements.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 
 def thread_count(threads: int | None, inputs: Iterable[Path] = ()) -> int:
-    """The number asked for, or all cores; one for sentences that are typed in, to answer each at once."""
+    """The given number, or all cores; one for interactive input, so that each sentence is answered at once."""
     import sys
 
     from lveg.parallel import default_threads
@@ -102,7 +101,7 @@ def thread_count(threads: int | None, inputs: Iterable[Path] = ()) -> int:
 
 
 def load_parser(path: Path, others: list[Path] | None = None) -> Parser:
-    """The parser in a file, or those in several files as one."""
+    """The parser in a file, or the combination of those in several files."""
     from lveg.errors import ModelError
     from lveg.model import Parser, combine
     from lveg.model_io import load_model
@@ -131,8 +130,8 @@ def load_tagger(path: Path) -> Tagger:
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse, before any work, an output that cannot be written, or that is an input or another output.
 
-    Files are the same whatever they are called: links, other spellings, standard streams that are files, and files in
-    a directory that is an input count too.
+    Files are compared by identity, not by name: links, other spellings, standard streams that are files, and files in a
+    directory that is an input are recognised too.
     """
     from lveg.errors import UsageError
     from lveg.treebank.source import files_in
@@ -153,7 +152,7 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
 
 
 def _identity(path: Path, standard: int) -> object:
-    """What tells one file from another; None for a device or pipe. standard: the number of the stream called `-`."""
+    """A value that identifies a file; None for a device or pipe. standard: the descriptor of the stream called `-`."""
     import os
     import stat
 

@@ -1,4 +1,4 @@
-"""`lveg parse`: trees for sentences."""
+"""`lveg parse`: parse sentences."""
 
 from __future__ import annotations
 
@@ -51,25 +51,26 @@ Kbest = Annotated[int, typer.Option(min=1, help="How many trees per sentence, be
 Format = Annotated[
     ParseFormat,
     typer.Option(
-        help="brackets: one tree per line. jsonl: one object per sentence, with probabilities. drawing: to look at."
+        help="brackets: one tree per line. jsonl: one object per sentence, with probabilities. drawing: text art."
     ),
 ]
 DecoderOption = Annotated[
     Decoder | None,
     typer.Option(
         help="max-rule: best product of rule posteriors. viterbi: most probable tree. mbr: best expected F1. If not "
-        "given: what the model was found best with, else max-rule."
+        "given: the decoder recorded in the model, or max-rule."
     ),
 ]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Also say what spoke for each constituent, against the best tree without it.")
+    bool,
+    typer.Option("--explain", help="Also show what supports each constituent, compared with the best tree without it."),
 ]
 GoldTags = Annotated[bool, typer.Option(help="Keep the tags of INPUT (brackets, CoNLL-U, JSON lines).")]
 TagColumn = Annotated[Column, typer.Option(help="CoNLL-U with --gold-tags: the column of the tags.")]
 
 
 def is_number(value: float | None) -> float | None:
-    """The value; NaN is refused, which no bounds catch."""
+    """The value; refuses NaN, which bounds do not catch."""
     if value is not None and value != value:
         raise typer.BadParameter("nan is not a number")
     return value
@@ -92,11 +93,12 @@ PruneKbest = Annotated[int, typer.Option(min=1, help="With --prune-with: how man
 TreeLists = Annotated[
     Path | None,
     typer.Option(
-        metavar="TREES", help="Restrict to the rules of these trees: lists as --kbest writes them, by any parser."
+        metavar="TREES",
+        help="Restrict to the rules of these trees, from any parser: lists in the format that --kbest writes.",
     ),
 ]
 MaxWords = Annotated[
-    int, typer.Option(min=1, help="Longer sentences get a flat tree; memory grows with the square of the length.")
+    int, typer.Option(min=1, help="Longer sentences get a flat tree; memory grows quadratically with the length.")
 ]
 
 
@@ -127,13 +129,13 @@ def parse(
     the empty tree `(())`. With --kbest N there are N lines per sentence and an
     empty line after them. JSON lines have log P(tree | sentence), log
     P(sentence), the probability of each constituent, and `fallback`, which is
-    null unless the parser had to resort to something. Several INPUT files are read
-    one after the other, and JSON lines then name the `file`; a directory is
-    refused. With --with, several parsers decide together: max-rule takes the
-    product of their posteriors, and probabilities are the mean of theirs. With
-    --explain, each constituent of the tree is told with the best tree without it
-    and with what adds up to the difference of their log probabilities: rules, the
-    latent part, features.
+    null unless the parser had to fall back to something simpler. Several INPUT
+    files are read one after the other, and JSON lines then name the `file`; a
+    directory is refused. With --with, several parsers are combined: max-rule uses
+    the product of their posteriors, and probabilities are means over the parsers.
+    With --explain, each constituent of the tree is compared with the best tree
+    without it: rules, the latent part and features add up to the difference of
+    their log probabilities.
 
         echo "The dog saw a cat ." | lveg parse my.model
     """
@@ -144,9 +146,9 @@ def parse(
     from lveg.treebank.text import Reading
 
     if prune_with is not None and constraints is not None:
-        raise UsageError("--prune-with and --constraints exclude each other")
+        raise UsageError("--prune-with and --constraints cannot be used together")
     if explain and kbest > 1:
-        raise UsageError("--explain tells of the best tree only: leave out --kbest")
+        raise UsageError("--explain describes the best tree only: leave out --kbest")
     files = inputs or [STANDARD]
     check_outputs([out or STANDARD], [model, *files, *(others or []), prune_with, constraints])
     parser = load_parser(model, others)
@@ -168,7 +170,7 @@ def parse(
 
 
 def with_trees(sentences: Iterable[Input], path: Path | None) -> Iterator[Input]:
-    """The sentences, each with the list of trees that the file has for it."""
+    """The sentences, each with its list of trees from the file."""
     from dataclasses import replace
 
     from lveg.errors import UsageError

@@ -1,4 +1,4 @@
-"""`lveg sample`: sentences with their trees, drawn from a hand-written grammar."""
+"""`lveg sample`: sample sentences and their trees from a hand-written grammar."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class SampleFormat(StrEnum):
 
 
 def sample(
-    count: Annotated[int, typer.Argument(metavar="N", min=0, help="How many sentences.")] = 10,
+    count: Annotated[int, typer.Argument(metavar="N", min=0, help="Number of sentences.")] = 10,
     seed: Annotated[int, typer.Option(help="The same seed gives the same sentences, on every machine.")] = 1,
     grammar: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw from this grammar instead of the English one that comes with lveg."),
+        typer.Option(metavar="FILE", help="Sample from this grammar instead of the English one that comes with lveg."),
     ] = None,
     format: Annotated[
         SampleFormat,
@@ -34,9 +34,9 @@ def sample(
 ) -> None:
     """Make a treebank from a grammar, to try lveg without data of your own.
 
-    The grammar knows more than the trees show: it distinguishes singular from
-    plural noun phrases, and verbs by what they take, while the trees just say NP
-    or VBD. Finding such subtypes again is what lveg's models are for.
+    The grammar has finer categories than the trees show: it distinguishes singular
+    from plural noun phrases, and verbs by their complements, while the trees only
+    have NP or VBD. lveg's models are meant to recover such subtypes.
 
     Sample with two seeds for a training and a development set:
 

@@ -1,4 +1,4 @@
-"""`lveg tag`: tags for sentences."""
+"""`lveg tag`: tag sentences."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Posteriors = Annotated[
     bool,
     typer.Option(
         "--posteriors",
-        help="Probabilities of tags. conllu: of each tag, as TagProb in MISC. tsv, jsonl: of all tags from 0.001 on.",
+        help="Probabilities of tags. conllu: of each tag, as TagProb in MISC. tsv, jsonl: of all tags >= 0.001.",
     ),
 ]
 
@@ -117,7 +117,7 @@ def tag(
     reading = Reading(given, column=None, keep_blanks=wanted is TagFormat.conllu)
     job = Annotation("tagging", files, reading, out, skip_bad, quiet)
     n_threads = thread_count(threads, files)
-    # One at a time for sentences that are typed or piped in, to answer each at once.
+    # One at a time for interactive or piped input, so that each sentence is answered at once.
     chunk_size = 1 if STANDARD in files and n_threads == 1 else CHUNK
     settings = TagSettings(decoder, kbest, posteriors)
     results = tag_all(tagger, job.sentences(), settings, n_threads, chunk_size)

@@ -1,4 +1,4 @@
-"""`lveg train parser` and `lveg train tagger`: commands made from the options of the model at hand."""
+"""`lveg train parser` and `lveg train tagger`: commands built from the options of the chosen model."""
 
 from __future__ import annotations
 
@@ -38,17 +38,18 @@ _HELP = {
     "parser": """Train a constituency parser on bracketed trees.
 
     Without --model you get the most accurate single grammar, with all
-    contexts. Function labels, traces and X-over-X unaries are removed first, as is
-    usual in the field; options keep them. With --dev the parser is scored as EVALB
-    does, and the best epoch, or cycle, is kept. Without it a tenth of the trees is
-    held out to find out how long to learn; then all are learned from.
+    contexts. Function labels, traces and X-over-X unaries are removed first, as
+    usual; options keep them. With --dev the parser is scored as by EVALB, and the
+    best epoch or cycle is kept. Without --dev a tenth of the trees is held out to
+    find the best number of epochs or cycles; then all trees are used for training.
 
         lveg train parser wsj/train.mrg --dev wsj/dev.mrg --out my.model
     """,
     "tagger": """Train a part-of-speech tagger on CoNLL-U files.
 
-    With --dev the tagger is scored, and the best epoch is kept. Without it a tenth of
-    the sentences is held out to find out how long to learn; then all are learned from.
+    With --dev the tagger is scored, and the best epoch is kept. Without --dev a tenth
+    of the sentences is held out to find the best number of epochs; then all sentences
+    are used for training.
 
         lveg train tagger en-train.conllu --dev en-dev.conllu --out en.model
     """,
@@ -56,15 +57,15 @@ _HELP = {
 _MORE = """
     These are the options of --model {name}; name another model or a context to
     see its own.
-    While a model is learned its state is kept in MODEL.checkpoint until the model
-    is written; the same command with --resume goes on from there.
+    During training the state is kept in MODEL.checkpoint until the model is
+    written; the same command with --resume continues from there.
     """
 
 
 def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
     """The group of training commands, with the options of the models that the arguments name.
 
-    is_complete: whether the arguments are all there; if more are being typed, nothing is refused yet.
+    is_complete: whether the command line is complete; if it is still being typed, nothing is refused yet.
     """
     app = typer.Typer(help="Train a parser or a tagger on your treebank.", no_args_is_help=True)
     for task in TASKS:
@@ -82,7 +83,7 @@ def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
 
 
 def _kinds(task: str, arguments: Sequence[str]) -> list[Kind]:
-    """The family that the arguments of a command, or the config file among them, name; its base; what goes on top."""
+    """The family named by the arguments or their config file, its base, and its contexts."""
     config = _value(arguments, "--config")
     values = {} if config is None else read_config(config)
     names: list[str | None] = []
@@ -101,7 +102,7 @@ def _kinds(task: str, arguments: Sequence[str]) -> list[Kind]:
 
 
 def _check_flags(task: str, kinds: Sequence[Kind], arguments: Sequence[str]) -> None:
-    """Refuse an option of another family or context by name."""
+    """Refuse an option of another family or context, with an error that names it."""
     own = {item.flag for item in _described(task, kinds)}
     for argument in arguments:
         flag = argument.partition("=")[0].replace("--no-", "--", 1)
@@ -122,7 +123,7 @@ def _has(kind: Kind, flag: str) -> bool:
 
 
 def _value(arguments: Sequence[str], flag: str) -> str | None:
-    """What follows a flag, if it is there."""
+    """The value of a flag, if given."""
     for index, argument in enumerate(arguments):
         if argument.startswith(f"{flag}="):
             return argument.partition("=")[2]
@@ -132,7 +133,7 @@ def _value(arguments: Sequence[str], flag: str) -> str | None:
 
 
 def _described(task: str, kinds: Sequence[Kind]) -> list[Described]:
-    """The options of a family and of what goes on top, its own groups first, and those of the task."""
+    """The options of a family and its contexts, its own groups first, then those of the task."""
     own = described(kinds)
     groups = list(dict.fromkeys(item.option.group for item in own))
     own.sort(key=lambda item: (item.option.group in (LEARNING, FORESTS), groups.index(item.option.group)))
@@ -140,22 +141,22 @@ def _described(task: str, kinds: Sequence[Kind]) -> list[Described]:
 
 
 def _command(task: str, kinds: Sequence[Kind]) -> Callable[..., None]:
-    """The command that trains a model of this family with what goes on top."""
+    """The command that trains a model of this family and its contexts."""
 
     def command(**given: Any) -> None:
         _train(task, kinds, given)
 
     option = typer.Option
-    dev_help = "Held-out data to score the model on; may be repeated."
-    config_help = "Take options from this file, as `lveg info MODEL --config` writes it; those given here prevail."
-    log_help = "Append what happens to this file, one event per line."
+    dev_help = "Development data to evaluate the model on; may be repeated."
+    config_help = "Read options from this file, as written by `lveg info MODEL --config`; flags take precedence."
+    log_help = "Append training events to this file, as JSON lines."
     parameters = [
         _parameter("train", list[Path], typer.Argument(..., metavar="TRAIN...", help=_DATA[task])),
         _parameter("out", Path, option(..., "--out", metavar="MODEL", help="The model file to write.")),
         _parameter("dev", list[Path] | None, option(None, "--dev", metavar="FILE", help=dev_help)),
         _parameter("model", _choice("Model", tuple(trainable(task))), _model_option(task)),
         _parameter("config", Path | None, option(None, "--config", metavar="FILE.toml", help=config_help)),
-        _parameter("resume", bool, option(False, "--resume", help="Go on where a run that was interrupted stopped.")),
+        _parameter("resume", bool, option(False, "--resume", help="Continue an interrupted run from its checkpoint.")),
         _parameter("log", Path | None, option(None, "--log", metavar="FILE.jsonl", help=log_help)),
         _parameter("skip_bad", SkipBad, False),
         _parameter("threads", Threads, None),
@@ -186,7 +187,7 @@ def _model_option(task: str) -> Any:
 
 
 def _typed(item: Described) -> tuple[Any, Any]:
-    """The type of an option for Typer, and the option: None where it is not given, so that config files count."""
+    """The type of an option and the Typer option; the default is None, so that config files can set the value."""
     option = item.option
     hint: Any = _choice(item.name, option.choices) if option.choices else item.type | None
     flag = f"{item.flag}/--no-{item.flag[2:]}" if item.type is bool else item.flag
@@ -196,7 +197,7 @@ def _typed(item: Described) -> tuple[Any, Any]:
 
 
 def _limits(item: Described) -> str:
-    """The default of an option and its bounds, as the help shows them."""
+    """The default and bounds of an option, as shown in the help."""
     least, most = item.option.least, item.option.most
     facts = [] if item.default is None or item.default is False else [f"default: {item.default}"]
     if least is not None and most is not None:
@@ -207,7 +208,7 @@ def _limits(item: Described) -> str:
 
 
 def _config_options(task: str, kinds: Sequence[Kind], path: str) -> dict[str, Any]:
-    """The options in a config file, checked; a refusal names the file."""
+    """The options in a config file, checked; errors name the file."""
     known = {item.name: item for item in _described(task, kinds)}
     values = read_config(path)
     values.pop("model", None)
@@ -222,7 +223,7 @@ def _config_options(task: str, kinds: Sequence[Kind], path: str) -> dict[str, An
 
 
 def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
-    """Check the files, learn, save, and tell."""
+    """Check the files, train, save, and report."""
     from lveg.cli.console import announce_faults, compilation_notice, console_report
     from lveg.learning.checkpoint import Checkpoint
     from lveg.model_io import save_model

@@ -1,4 +1,4 @@
-"""`lveg warm`: compile all kernels ahead."""
+"""`lveg warm`: compile all kernels in advance."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ SMALL = {
 def warm(
     models: Annotated[
         list[str] | None,
-        typer.Option("--model", metavar="NAME", help="Only kernels of this model; may be repeated. All if not given."),
+        typer.Option("--model", metavar="NAME", help="Compile only the kernels of this model; may be repeated."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compile all kernels ahead, so that the first parse or tagging answers at once.
+    """Compile all kernels in advance, so that the first parse or tagging is not delayed.
 
-    For an image or an install script. Tiny models of every kind are trained and
-    used; parsers and taggers side by side where there are two cores. Compiled
-    kernels are kept beside the package, or in NUMBA_CACHE_DIR.
+    Useful in a container image or an install script. Tiny models of every kind are
+    trained and used; parsers and taggers in parallel if there are two cores.
+    Compiled kernels are stored next to the package, or in NUMBA_CACHE_DIR.
 
         lveg warm
     """
@@ -52,7 +52,7 @@ def warm(
 
 
 def exercise(task: str, names: list[str]) -> tuple[int, float]:
-    """Train and use a tiny model of each name; how many kernels were compiled for it, and CPU seconds."""
+    """Train and use a tiny model of each name; returns the number of kernels compiled, and CPU seconds."""
     import time
 
     from lveg.families.registry import bases_of, described, find, layers
@@ -96,7 +96,7 @@ def exercise(task: str, names: list[str]) -> tuple[int, float]:
 
 
 def variants(task: str, name: str) -> list[tuple[str, str | None]]:
-    """The model alone, and with all contexts if it is the default one or has contexts of its own."""
+    """The model alone, and with all contexts if it is the default model or has contexts of its own."""
     from lveg.families.registry import default_kind, find, trainable_contexts
     from lveg.options import describe
 

@@ -1,1 +1,1 @@
-"""Scores of brackets (EVALB) and tags, and how sure they are; counts first, scores from counts."""
+"""Scores of brackets (EVALB) and tags, and their significance; counts first, scores from counts."""

@@ -1,18 +1,18 @@
-"""Bracket scores by the rules of EVALB (Sekine and Collins, version of 2013), by sentence and in sum.
+"""Bracket scores by the rules of EVALB (Sekine and Collins, version of 2013), per sentence and in total.
 
-What EVALB does, where one might not expect it:
+Behaviour of EVALB that may be unexpected:
 
 - A phrase's label ends before the first `-` or `=`, even at its start: a phrase `-NONE-` has the label "".
   A tag's label stays whole.
-- Tags in DELETE_LABEL go with their words. Brackets then left without words do not count.
-- EQ_LABEL holds for tags, and for whether a phrase's label is to be deleted, too.
+- Tags in DELETE_LABEL are deleted with their words. Brackets that are left without words do not count.
+- EQ_LABEL also applies to tags, and to the decision whether a phrase's label is deleted.
 - Crossing counts brackets of the system, each once.
-- A sentence with an error, or skipped for want of an analysis, counts nowhere but in the number of errors or
-  of skipped sentences.
-- Where lengths differ, a quotation mark that one side deletes and the other keeps under another tag is put
-  back (QUOTE_LABEL). The order of the steps in `_restore_quotes` is EVALB's and decides which mark that is.
+- A sentence with an error, or skipped because it has no analysis, counts only in the number of errors or of skipped
+  sentences.
+- If lengths differ, a quotation mark that one side deletes and the other keeps under another tag is restored
+  (QUOTE_LABEL). The order of the steps in `_restore_quotes` is EVALB's and decides which mark that is.
 
-Its limits on the length of lines and its giving up after MAX_ERROR errors are not followed.
+Its limits on the length of lines and its stop after MAX_ERROR errors are not reproduced.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lveg.evaluation.params import COLLINS, EvalbParams, Pairs, classes
 from lveg.trees import Tree
 
 OK, ERROR, SKIP = 0, 1, 2
-"""A sentence's status: scored; lengths or words differ; the system gave no words."""
+"""A sentence's status: scored; lengths or words differ; no words in the system's tree."""
 
 Bracket = tuple[str, int, int]
 """(label, start, end) of a bracket over the words that are not deleted, half-open."""
@@ -40,15 +40,16 @@ _MARKS = frozenset({"'", '"', "/"})
 
 
 def percent(part: float, whole: float) -> float:
-    """100 part / whole, or 0 where the whole is 0, as EVALB has it."""
+    """100 part / whole, or 0 if the whole is 0, as in EVALB."""
     return 100.0 * part / whole if whole else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceScore:
-    """What EVALB says about one sentence; all counts are 0 unless `status` is OK.
+    """EVALB's counts for one sentence; all are 0 unless `status` is OK.
 
-    length: words of the gold side but those of DELETE_LABEL_FOR_LENGTH. words: those whose tags are compared.
+    length: number of gold words without those of DELETE_LABEL_FOR_LENGTH. words: number of words whose tags are
+    compared.
     """
 
     number: int
@@ -78,7 +79,7 @@ class SentenceScore:
 
     @property
     def counts(self) -> BracketCounts:
-        """This sentence's share of the sums."""
+        """This sentence's contribution to the sums."""
         if self.status != OK:
             return BracketCounts(1, errors=int(self.status == ERROR), skipped=int(self.status == SKIP))
         return BracketCounts(
@@ -97,10 +98,10 @@ class SentenceScore:
 
 @dataclass(frozen=True, slots=True)
 class BracketCounts:
-    """Sums over sentences; counts add, scores come from them.
+    """Sums over sentences; counts are added, and scores are computed from them.
 
-    matched to correct_tags: over valid sentences alone. complete, no_crossing, few_crossing: sentences with
-    all brackets right, with no crossing bracket, with at most two.
+    matched to correct_tags: over valid sentences only. complete, no_crossing, few_crossing: number of sentences with
+    all brackets correct, with no crossing bracket, with at most two.
     """
 
     sentences: int = 0
@@ -136,13 +137,13 @@ class BracketCounts:
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall; 0 where both are 0 (EVALB prints nan)."""
+        """Harmonic mean of precision and recall; 0 if both are 0 (EVALB prints nan)."""
         precision, recall = self.precision, self.recall
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
     @property
     def exact_match(self) -> float:
-        """Percentage of valid sentences with all brackets right ("complete match")."""
+        """Percentage of valid sentences with all brackets correct ("complete match")."""
         return percent(self.complete, self.valid)
 
     @property
@@ -198,7 +199,7 @@ def summarise(scores: Iterable[SentenceScore], params: EvalbParams = COLLINS) ->
 
 
 def score_pairs(gold: Iterable[Tree], system: Iterable[Tree], params: EvalbParams = COLLINS) -> list[SentenceScore]:
-    """The score of each pair of trees, in order, numbered from 1; both sides must have as many trees."""
+    """The score of each pair of trees, in order, numbered from 1; both sides must have the same number of trees."""
     scores = []
     for number, (gold_tree, test_tree) in enumerate(zip_longest(gold, system), start=1):
         if gold_tree is None or test_tree is None:
@@ -209,7 +210,7 @@ def score_pairs(gold: Iterable[Tree], system: Iterable[Tree], params: EvalbParam
 
 
 def score_pair(gold: Tree, system: Tree, params: EvalbParams = COLLINS, number: int = 1) -> SentenceScore:
-    """The score of one analysis. Linear but for crossing, which is wrong brackets times gold brackets."""
+    """The score of one analysis. Linear, except that crossing takes wrong brackets times gold brackets."""
     rules = _rules(params)
     gold_side, test_side = _Side(gold, params), _Side(system, params)
     length = sum(leaf.label not in params.delete_labels_for_length for leaf in gold_side.leaves)
@@ -236,10 +237,10 @@ def score_pair(gold: Tree, system: Tree, params: EvalbParams = COLLINS, number: 
 def brackets(tree: Tree, params: EvalbParams = COLLINS) -> Counter[Bracket]:
     """How often the tree has each bracket that is scored.
 
-    Labels are cut, and equivalent ones have one name ("" for all where labels do not count), so that
-    `(brackets(gold) & brackets(system)).total()` is the number of matched brackets. That differs from EVALB's
-    only where EQ_LABEL has chains (A B, B C), which EVALB does not follow and this does, and where quotation
-    marks are put back.
+    Labels are cut, and equivalent ones are mapped to one name ("" for all if labels do not count), so that
+    `(brackets(gold) & brackets(system)).total()` is the number of matched brackets. That differs from EVALB's number
+    only if EQ_LABEL has chains (A B, B C), which EVALB does not follow and this does, and if quotation marks are
+    restored.
     """
     rules = _rules(params)
     scored = _Side(tree, params).brackets(rules)
@@ -251,12 +252,12 @@ def brackets(tree: Tree, params: EvalbParams = COLLINS) -> Counter[Bracket]:
 
 @lru_cache(maxsize=64)
 def _rules(params: EvalbParams) -> _Rules:
-    """The settings in the form that scoring uses, made once for each."""
+    """The settings in the form that scoring uses, cached."""
     return _Rules(params)
 
 
 class _Rules:
-    """Comparisons of labels and words by the settings."""
+    """Comparisons of labels and words according to the settings."""
 
     def __init__(self, params: EvalbParams) -> None:
         self.labeled = params.labeled
@@ -267,7 +268,7 @@ class _Rules:
         self._scored: dict[str, str | None] = {}
 
     def scored_label(self, label: str) -> str | None:
-        """The phrase's label as it is compared, cut at `-` and `=`; None where its bracket is deleted."""
+        """The phrase's label as it is compared, cut at `-` and `=`; None if its bracket is deleted."""
         try:
             return self._scored[label]
         except KeyError:
@@ -282,7 +283,7 @@ def _comparison(pairs: Pairs) -> Callable[[str, str], bool]:
 
 
 class _Side:
-    """One tree as EVALB reads it: the words and tags that are not deleted, and how often each leaf is there.
+    """One tree as EVALB reads it: the words and tags that are not deleted, and the number of copies of each leaf.
 
     copies: 0 for a deleted leaf and 1 for a kept one; brackets are measured in copies. Restoring a quotation
     mark adds a copy.
@@ -319,7 +320,7 @@ class _Side:
         ]
 
     def restore(self, quotes: Sequence[_Quote], index: int) -> None:
-        """Put a quotation mark back among the words; it and those after it move on by one, as in EVALB."""
+        """Restore a quotation mark; it and the words after it move by one position, as in EVALB."""
         quote = quotes[index]
         self.words.insert(quote.at, self.leaves[quote.leaf_index].word or "")
         self.tags.insert(quote.at, quote.label)
@@ -330,7 +331,7 @@ class _Side:
 
 @dataclass(slots=True)
 class _Quote:
-    """A leaf that may be a misread quotation mark; `at` is its place among the words that are not deleted."""
+    """A leaf that may be a misread quotation mark; `at` is its position among the words that are not deleted."""
 
     label: str
     leaf_index: int
@@ -338,10 +339,10 @@ class _Quote:
 
 
 def _restore_quotes(gold: _Side, test: _Side, params: EvalbParams) -> None:
-    """Put back quotation marks that one side deletes where the other has one that it keeps.
+    """Restore quotation marks that one side deletes if the other side has one that it keeps.
 
-    EVALB's loop to the letter: `at` is the place of the system's mark when its turn comes, although restoring
-    that very mark moves it on, and a mark once restored can be restored again.
+    This reproduces EVALB's loop exactly: `at` is the position of the system's mark when the mark is reached, although
+    restoring that mark moves it, and a restored mark can be restored again.
     """
     gold_quotes, test_quotes = gold.quotes(params), test.quotes(params)
     for test_index, test_quote in enumerate(test_quotes):
@@ -362,9 +363,9 @@ def _same_words(gold: list[str], test: list[str], same: Callable[[str, str], boo
 
 
 def _n_matched(gold: list[Bracket], test: list[Bracket], rules: _Rules) -> int:
-    """Number of gold brackets that find one of the system's, each taken once, in the order of the trees.
+    """Number of gold brackets matched by one of the system's, each used once, in the order of the trees.
 
-    The order matters only where EQ_LABEL has chains.
+    The order matters only if EQ_LABEL has chains.
     """
     open_labels: dict[tuple[int, int], list[str]] = {}
     for label, start, end in test:
@@ -385,7 +386,7 @@ def _n_crossing(gold: list[Bracket], test: list[Bracket]) -> int:
     spans = {(start, end) for _, start, end in gold}
     crossing = 0
     for _, start, end in test:
-        # A span of the gold tree crosses none of it.
+        # A span of the gold tree does not cross the gold tree.
         if (start, end) not in spans:
             crossing += any(left < start < right < end or start < left < end < right for left, right in spans)
     return crossing
@@ -398,7 +399,7 @@ def f1_counts(scores: Sequence[SentenceScore]) -> NDArray[np.float64]:
 
 
 def f1_from_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """F1 in percent of sums (matched, gold, test) along the last axis; 0 where there are no brackets."""
+    """F1 in percent of sums (matched, gold, test) along the last axis; 0 if there are no brackets."""
     matched, both = counts[..., 0], counts[..., 1] + counts[..., 2]
     return np.asarray(200.0 * matched / np.where(both > 0, both, 1.0))
 
@@ -463,7 +464,7 @@ def _summary_text(title: str, counts: BracketCounts) -> str:
 
 
 def summary_json(summary: Summary) -> dict[str, object]:
-    """The summary as a plain dict, rounded as EVALB prints it; `le40` is about the short sentences."""
+    """The summary as a plain dict, rounded as EVALB prints it; `le40` is for the short sentences."""
     return {**_counts_json(summary.all), "le40": _counts_json(summary.short)}
 
 

@@ -1,4 +1,4 @@
-"""Calibration: of everything that is given the probability 0.8, 80 % should be right."""
+"""Calibration: of all predictions with probability 0.8, 80 % should be correct."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Bin:
-    """Everything with a probability from `low` to `high`: its number, mean probability and share that is right."""
+    """The predictions with a probability from `low` to `high`: number, mean probability and share that is correct."""
 
     low: float
     high: float
@@ -35,7 +35,7 @@ class Calibration:
 
 
 def calibrate(judged: Iterable[tuple[float, bool]]) -> Calibration:
-    """The calibration of (probability, whether it was right) pairs."""
+    """The calibration of (probability, whether correct) pairs."""
     pairs = list(judged)
     probability = np.array([p for p, _ in pairs], dtype=float)
     right = np.array([r for _, r in pairs], dtype=float)
@@ -57,9 +57,9 @@ def constituent_calibration(parses: Sequence[Parse], gold: Sequence[Tree]) -> Ca
 
 
 def best_sharpness(parses: Sequence[Parse], gold: Sequence[Tree]) -> float:
-    """What the log odds of constituents should be multiplied by, so that they are right as often as they say.
+    """The factor for the log odds of constituents that calibrates their probabilities.
 
-    It is the number that makes the judgements of the constituents of the best trees likeliest.
+    It maximises the likelihood of whether each constituent of the best trees is correct.
     """
     pairs = list(_judged(parses, gold))
     if not pairs:
@@ -69,7 +69,7 @@ def best_sharpness(parses: Sequence[Parse], gold: Sequence[Tree]) -> float:
 
 
 SHARPNESS = tuple(round(0.05 * number, 2) for number in range(4, 41))
-"""What is tried, from 0.2 to 2."""
+"""The factors that are tried, from 0.2 to 2."""
 
 
 def _judged(parses: Sequence[Parse], gold: Sequence[Tree]) -> Iterator[tuple[float, bool]]:

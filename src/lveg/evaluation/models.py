@@ -18,7 +18,7 @@ from lveg.trees import Tree
 
 @dataclass(frozen=True)
 class ParserScores:
-    """A parser's analyses of gold sentences, with their scores one by one and in all."""
+    """A parser's analyses of gold sentences, with their scores, per sentence and in total."""
 
     parses: list[Parse]
     sentences: list[brackets.SentenceScore]
@@ -43,10 +43,10 @@ def score_parser(
     prepared: Sequence[Parses] | None = None,
     marginals: bool = False,
 ) -> ParserScores:
-    """The parser's analyses of the words of gold trees, scored as EVALB does.
+    """The parser's analyses of the words of gold trees, scored as by EVALB.
 
-    prepared: the result of `parser.coarse.parses` for each sentence, if it is known already. marginals: whether the
-    analyses come with the probabilities of constituents.
+    prepared: the result of `parser.coarse.parses` for each sentence, if already computed. marginals: whether the
+    analyses include the probabilities of constituents.
     """
 
     def analyse(number: int) -> Parse:

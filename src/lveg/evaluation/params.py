@@ -1,4 +1,4 @@
-"""EVALB's parameter files: which labels are left out, and which count as the same."""
+"""EVALB's parameter files: which labels are deleted, and which count as equal."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Pairs = tuple[tuple[str, str], ...]
 class EvalbParams:
     """EVALB's settings; the defaults are those of EVALB without a parameter file.
 
-    labeled: whether a bracket's label counts, or its span alone.
-    delete_labels: a tag of these loses its word, a phrase its bracket but not what it holds.
+    labeled: whether brackets are compared by label and span, or by span only.
+    delete_labels: for a tag, its word is deleted; for a phrase, its bracket but not its contents.
     delete_labels_for_length: tags whose words do not count towards the length of the gold sentence.
-    eq_labels, eq_words: pairs taken as equal, either way round; as in EVALB, not transitive.
-    quote_labels: tags that may hold a misread quotation mark, see `brackets`.
-    cutoff_len: the second half of the summary is about sentences up to this length.
-    max_error: where EVALB would give up. It is kept, but scoring here always goes through to the end.
+    eq_labels, eq_words: pairs that count as equal, in both directions; as in EVALB, not transitive.
+    quote_labels: tags of possibly misread quotation marks, see `brackets`.
+    cutoff_len: the second half of the summary is for sentences up to this length.
+    max_error: the number of errors at which EVALB stops. It is stored, but scoring here never stops early.
     """
 
     labeled: bool = True
@@ -42,7 +42,7 @@ COLLINS = EvalbParams(
     eq_labels=(("ADVP", "PRT"),),
     max_error=100_000,
 )
-"""The settings of COLLINS.prm, the field's usual ones."""
+"""The settings of COLLINS.prm, the most common ones."""
 
 # Keywords of a parameter file and the fields they set. DEBUG only adds output: checked and dropped.
 _NUMBERS = {"DEBUG": None, "MAX_ERROR": "max_error", "CUTOFF_LEN": "cutoff_len", "LABELED": "labeled"}
@@ -57,7 +57,7 @@ _PAIRS = {"EQ_LABEL": "eq_labels", "EQ_WORD": "eq_words"}
 def read_params(path: str | os.PathLike[str]) -> EvalbParams:
     """The settings in one of EVALB's parameter files (.prm).
 
-    EVALB ignores what it does not know. Here that is an error, since the scores would not be those asked for.
+    EVALB ignores unknown keywords. Here they are an error, since the scores would not be the requested ones.
     """
     settings: dict[str, Any] = {}
     for line, text in read_lines(os.fspath(path)):
@@ -96,7 +96,7 @@ def _number(where: str, keyword: str, values: list[str]) -> int:
 
 
 def classes(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """For each member of a pair, the one name of all that the pairs join, directly or through others."""
+    """Maps each member of a pair to a name shared by everything that the pairs connect, directly or indirectly."""
     name: dict[str, str] = {}
     for first, second in pairs:
         keep, drop = name.setdefault(first, first), name.setdefault(second, second)

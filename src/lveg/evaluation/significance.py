@@ -1,4 +1,4 @@
-"""Confidence intervals of scores and tests of differences, by resampling the sentences' counts."""
+"""Confidence intervals of scores and significance tests, by resampling the sentences' counts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lveg.errors import UsageError
 
 Array = NDArray[np.float64]
 Score = Callable[[Array], Array]
-"""From sums of counts, of shape (..., n_counts), to scores, of shape (...)."""
+"""Computes scores, of shape (...), from sums of counts, of shape (..., n_counts)."""
 
 _CELLS = 1 << 20  # numbers drawn at a time, to bound memory
 
 
 class Interval(NamedTuple):
-    """A score, and the interval that holds all resampled scores except equal shares at both ends."""
+    """A score, and the interval that contains all resampled scores except equal shares at both ends."""
 
     score: float
     low: float
@@ -26,7 +26,7 @@ class Interval(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The first system's score minus the second's, and how often chance makes a difference as large."""
+    """The first system's score minus the second's, and the probability of such a difference by chance."""
 
     difference: float
     p_value: float
@@ -57,8 +57,8 @@ def randomisation_test(
     """The difference of two systems on the same sentences, and its p-value by approximate randomisation.
 
     Each sample swaps the systems at each sentence with probability 1/2 (Noreen 1989). The p-value is
-    (r + 1) / (samples + 1), r being the samples whose difference is at least as large either way.
-    counts_a, counts_b: (n_sentences, n_counts), row by row the same sentences.
+    (r + 1) / (samples + 1), where r is the number of samples whose absolute difference is at least as large.
+    counts_a, counts_b: (n_sentences, n_counts), with the same sentence in each row.
     """
     rows_a, rows_b = _rows(counts_a, "counts_a"), _rows(counts_b, "counts_b")
     _check_samples(samples)
@@ -66,7 +66,7 @@ def randomisation_test(
         raise UsageError(f"a paired test needs counts of one shape, got {rows_a.shape} and {rows_b.shape}")
     sum_a, sum_b, gain = rows_a.sum(axis=0), rows_b.sum(axis=0), rows_b - rows_a
     difference = float(score(sum_a) - score(sum_b))
-    # The same sums in another order may differ in the last bits; that is a tie.
+    # Sums in another order may differ in the last bits; that counts as a tie.
     threshold = abs(difference) * (1.0 - 1e-12)
     n_as_large = 0
     for rng, n in _chunks(samples, len(rows_a), seed):
@@ -88,7 +88,7 @@ def _check_samples(samples: int) -> None:
 
 
 def _chunks(samples: int, n_sentences: int, seed: int) -> Iterator[tuple[np.random.Generator, int]]:
-    """(generator, number of samples) in portions that bound memory; one generator throughout."""
+    """(generator, number of samples) in portions that bound memory; always the same generator."""
     rng = np.random.default_rng(seed)
     portion = max(1, _CELLS // n_sentences)
     for done in range(0, samples, portion):

@@ -15,9 +15,9 @@ from lveg.errors import UsageError
 
 @dataclass(frozen=True)
 class TagCounts:
-    """Sums over sentences; counts add, scores come from them.
+    """Sums over sentences; counts are added, and scores are computed from them.
 
-    known_*, unknown_*: words that are and are not among the known ones; all 0 if these were not given.
+    known_*, unknown_*: counts for known and unknown words; all 0 if known words were not given.
     gold, system, matched: occurrences of each tag in the gold, in the system's output, and in both at once.
     confusions: (gold tag, system tag) of the words with a wrong tag.
     """
@@ -40,28 +40,28 @@ class TagCounts:
 
     @property
     def token_accuracy(self) -> float:
-        """Percentage of words with the gold tag; 0 where there are no words."""
+        """Percentage of words with the gold tag; 0 if there are no words."""
         return _percent(self.correct, self.tokens) or 0.0
 
     @property
     def sentence_accuracy(self) -> float:
-        """Percentage of sentences with every tag right; 0 where there are no sentences."""
+        """Percentage of sentences with every tag correct; 0 if there are no sentences."""
         return _percent(self.sentences_correct, self.sentences) or 0.0
 
     @property
     def known_accuracy(self) -> float | None:
-        """Percentage of known words with the gold tag; None where there are none."""
+        """Percentage of known words with the gold tag; None if there are none."""
         return _percent(self.known_correct, self.known_tokens)
 
     @property
     def unknown_accuracy(self) -> float | None:
-        """Percentage of unknown words with the gold tag; None where there are none."""
+        """Percentage of unknown words with the gold tag; None if there are none."""
         return _percent(self.unknown_correct, self.unknown_tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class TagScore:
-    """How one tag fares: its occurrences in the gold, in the system's output, and in both at once."""
+    """The counts of one tag: its occurrences in the gold, in the system's output, and in both at once."""
 
     tag: str
     gold: int
@@ -70,7 +70,7 @@ class TagScore:
 
     @property
     def precision(self) -> float:
-        """Percentage of the system's uses of the tag that are right."""
+        """Percentage of the system's uses of the tag that are correct."""
         return _percent(self.correct, self.system) or 0.0
 
     @property
@@ -80,7 +80,7 @@ class TagScore:
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall in percent; 0 where both are 0."""
+        """Harmonic mean of precision and recall in percent; 0 if both are 0."""
         return _percent(2 * self.correct, self.gold + self.system) or 0.0
 
 
@@ -96,7 +96,7 @@ def score_tags(
 ) -> TagCounts:
     """The counts over parallel sentences: words, their gold tags, the system's tags.
 
-    known_words: the words seen in training (a set, as each word is looked up); None to do without.
+    known_words: the words seen in training (a set, as each word is looked up); None for no counts of known words.
     """
     known = None if known_words is None else frozenset(known_words)
     pairs: Counter[tuple[str, str]] = Counter()
@@ -124,7 +124,7 @@ def score_tags(
 
 
 def _count_tags(counts: TagCounts, pairs: Counter[tuple[str, str]]) -> None:
-    """Enter the (gold, system) pairs into the counts that are kept for each tag."""
+    """Add the (gold, system) pairs to the counts of each tag."""
     for (gold_tag, system_tag), count in pairs.items():
         counts.gold[gold_tag] += count
         counts.system[system_tag] += count
@@ -137,7 +137,7 @@ def _count_tags(counts: TagCounts, pairs: Counter[tuple[str, str]]) -> None:
 def _sentences(
     words: Iterable[Sequence[str]], gold: Iterable[Sequence[str]], system: Iterable[Sequence[str]]
 ) -> Iterable[tuple[Sequence[str], Sequence[str], Sequence[str]]]:
-    """The sentences side by side, once their number and lengths are seen to agree."""
+    """The sentences in parallel; raises an error if their numbers or lengths differ."""
     for number, (sentence, gold_tags, system_tags) in enumerate(zip_longest(words, gold, system), start=1):
         sides = {"words": sentence, "gold tags": gold_tags, "system tags": system_tags}
         missing = [name for name, side in sides.items() if side is None]
@@ -171,7 +171,7 @@ def accuracy_counts(gold: Iterable[Sequence[str]], system: Iterable[Sequence[str
 
 
 def accuracy_from_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Accuracy in percent of sums (correct, tokens) along the last axis; 0 where there are no tokens."""
+    """Accuracy in percent of sums (correct, tokens) along the last axis; 0 if there are no tokens."""
     return np.asarray(100.0 * counts[..., 0] / np.where(counts[..., 1] > 0, counts[..., 1], 1.0))
 
 

@@ -1,4 +1,4 @@
-"""CoNLL-U: sentences that keep every line as it stands, so that reading and writing changes no byte."""
+"""CoNLL-U: sentences that keep every line unchanged, so that reading and writing preserves every byte."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "de
 
 _ID = re.compile(r"(0|[1-9][0-9]{0,8})(?:([-.])([1-9][0-9]{0,8}))?\t")
 _SENT_ID = re.compile(r"#[ \t]*sent_id[ \t]*=[ \t]*([^\r\n]*)")
-# "1<tab>", "2<tab>", ...: a word line is known by one comparison.
+# "1<tab>", "2<tab>", ...: recognises a word line with one comparison.
 _EXPECTED = [f"{number}\t" for number in range(1, 1001)]
 
 
 class Sentence:
     """The lines of a sentence, line ends included: comments, ranges `3-4`, empty nodes `5.1`, and words.
 
-    `word_lines` are the positions of the syntactic words in `lines`; `end` is the blank line that closes the
-    sentence, or "" where the file ends without one. A block of comments alone, and a further blank line, is a sentence
-    without words, which is false. Nothing is changed in place.
+    `word_lines` are the positions of the syntactic words in `lines`; `end` is the blank line that closes the sentence,
+    or "" if the file ends without one. A comment-only block, or an extra blank line, is a sentence without words, which
+    is falsy. Sentences are immutable.
     """
 
     __slots__ = ("end", "lines", "word_lines")
@@ -34,7 +34,7 @@ class Sentence:
         self.end = end
 
     def __str__(self) -> str:
-        """The sentence as it stands in its file, with the blank line behind it."""
+        """The sentence as in its file, with the blank line after it."""
         return "".join(self.lines) + self.end
 
     def __repr__(self) -> str:
@@ -47,7 +47,7 @@ class Sentence:
         return hash(str(self))
 
     def __len__(self) -> int:
-        """How many syntactic words there are."""
+        """The number of syntactic words."""
         return len(self.word_lines)
 
     @property
@@ -74,23 +74,23 @@ class Sentence:
         return [lines[index].split("\t", at + 1)[at] for index in self.word_lines]
 
     def with_column(self, name: str, values: Sequence[str]) -> Sentence:
-        """The sentence with these values in a column of the word lines; every other byte stays."""
+        """The sentence with these values in a column of the word lines; every other byte stays the same."""
         at = _column_number(name)
         if at == 0:
             raise ValueError("the ids of a sentence cannot be replaced")
         return self._replaced(at, values)
 
     def with_misc(self, key: str, values: Sequence[str | None]) -> Sentence:
-        """The sentence with `key=value` in MISC of the word lines, in place of an older value.
+        """The sentence with `key=value` in MISC of the word lines, replacing any older value.
 
-        None leaves a line as it is.
+        None leaves a line unchanged.
         """
         self._check_count(values)
         pairs = zip(self.column("misc"), values, strict=True)
         return self._replaced(9, [None if value is None else _with_feature(misc, key, value) for misc, value in pairs])
 
     def closed(self) -> Sentence:
-        """The sentence with a blank line behind it, so that another can follow."""
+        """The sentence with a blank line after it, so that another can follow."""
         if self.end:
             return self
         last = self.lines[-1]
@@ -101,14 +101,14 @@ class Sentence:
         self._check_count(values)
         for value in set(values):
             if value is not None and (not value or "\t" in value or "\n" in value or "\r" in value):
-                raise ValueError(f"{value!r} cannot stand in a column: it is empty or holds a tab or line break")
+                raise ValueError(f"{value!r} is not allowed in a column: it is empty or contains a tab or line break")
         lines = list(self.lines)
         for index, value in zip(self.word_lines, values, strict=True):
             if value is None:
                 continue
             line = lines[index]
             fields = line.split("\t", at + 1)
-            if at == 9:  # the last column carries the line end
+            if at == 9:  # the last column includes the line end
                 value += line[len(line.rstrip("\r\n")) :]
             fields[at] = value
             lines[index] = "\t".join(fields)
@@ -128,7 +128,7 @@ def _column_number(name: str) -> int:
 
 def _with_feature(misc: str, key: str, value: str) -> str:
     if not key or "=" in key or any(mark in part for mark in "|\t\r\n" for part in (key, value)):
-        raise ValueError(f"{key}={value} cannot stand in MISC: neither part may hold |, a tab or a line break")
+        raise ValueError(f"{key}={value} is not allowed in MISC: neither part may contain |, a tab or a line break")
     kept = [] if misc in ("_", "") else [old for old in misc.split("|") if not old.startswith(f"{key}=")]
     return "|".join([*kept, f"{key}={value}"])
 
@@ -162,7 +162,7 @@ def read_tagged(paths: Paths, column: str, faults: Faults | None = None) -> list
 
 
 def write_conllu(sentences: Iterable[Sentence], stream: TextIO) -> None:
-    """Write the sentences as they stand, with a blank line between any two."""
+    """Write the sentences unchanged, with a blank line between any two."""
     missing = ""
     for sentence in sentences:
         stream.write(f"{missing}{sentence}")
@@ -182,7 +182,7 @@ def numbered_sentences(path: str, faults: Faults) -> Iterator[tuple[int, Sentenc
             lines, word_lines, expected = block.lines, block.word_lines, _EXPECTED[0]
             continue
         if line[0] != "#":
-            # The common line first: the next word in turn, with ten columns and a form.
+            # The most common case first: the next word, with ten columns and a form.
             if line.startswith(expected) and line.count("\t") == 9 and line[len(expected)] != "\t":
                 word_lines.append(len(lines))
                 last = len(word_lines)
@@ -196,7 +196,7 @@ def numbered_sentences(path: str, faults: Faults) -> Iterator[tuple[int, Sentenc
 
 
 class _Block:
-    """The lines between two blank ones while they are read, and what their ids demand of the next."""
+    """The lines between two blank ones while they are read, and what ids may follow."""
 
     __slots__ = (
         "empty_after",
@@ -213,14 +213,14 @@ class _Block:
         self.start = start
         self.lines: list[str] = []
         self.word_lines: list[int] = []
-        self.faulty = False  # reported already
+        self.faulty = False  # already reported
         self.range_end = 0  # last word of the latest range
         self.range_text = ""
         self.empty_after = -1  # the word before the latest empty node
         self.empty_count = 0
 
     def fault_of(self, line: str) -> str | None:
-        """What is wrong with a line that is not the next word; None for a good range or empty node."""
+        """What is wrong with a line that is not the next word; None for a valid range or empty node."""
         n_columns = line.count("\t") + 1
         if n_columns != 10:
             return f"expected 10 columns separated by tabs, found {n_columns} in {_shown(line)}"
@@ -254,7 +254,7 @@ class _Block:
         return None
 
     def is_sound(self, path: str, faults: Faults) -> bool:
-        """Whether the lines, now complete, make a sentence; a fault that shows only now is reported."""
+        """Whether the lines, now complete, form a sentence; reports faults that can only be detected now."""
         if self.faulty:
             return False
         n_words = len(self.word_lines)

@@ -12,7 +12,7 @@ from lveg.errors import TreebankError
 from lveg.treebank.source import Faults, PathLike, Paths, display_name, expand, read_lines
 from lveg.trees import EMPTY_TREE, WRAPPERS, Cleaning, Tree
 
-# Only ASCII white space separates: real words hold U+2009 and U+200A.
+# Only ASCII white space separates words: U+2009 and U+200A occur inside words.
 _TOKEN = re.compile(r"[()]|[^ \t\r\n\v\f()]+")
 _TREE_START = re.compile(r"[ \t]*\([ \t\r\n\v\f]*([^ \t\r\n\v\f()]*)")
 
@@ -29,10 +29,10 @@ class _Open:
 
 
 def read_trees(paths: Paths, faults: Faults | None = None, allow_empty: bool = False) -> Iterator[Tree]:
-    """The trees of files and directories, in order, as they stand.
+    """The trees of files and directories, in order, unchanged.
 
-    Files in a directory that do not begin with a bracket are noted in `faults` and skipped, unless their extension
-    is one of treebanks. allow_empty: accept `(())` and phrases without words, as parsers write them.
+    Files in a directory that do not begin with a bracket are noted in `faults` and skipped, unless they have a treebank
+    extension. allow_empty: accept `(())` and phrases without words, as parsers write them.
     """
     faults = faults or Faults()
     for path in expand(paths, "brackets", faults):
@@ -80,8 +80,8 @@ def parse_tree(text: str) -> Tree:
 class _Reader:
     """Turns the lines of one file into trees, without recursion and one tree at a time.
 
-    After a fault, reading goes on where it loses least: a tree with balanced brackets is read to its end and
-    dropped; after a tree that never closes, the lines behind its first are read again.
+    After a fault, reading continues where the least is lost: a tree with balanced brackets is read to its end and
+    dropped; after a tree that is never closed, the lines after its first line are read again.
     """
 
     def __init__(self, path: str, faults: Faults, allow_empty: bool) -> None:
@@ -92,10 +92,10 @@ class _Reader:
         self.first_line = 0  # of the tree being read
         self.first_label = ""
         self.margin = 0  # white space before the tree's first line
-        self.faulty = False  # the tree being read is reported already
-        self.lost = False  # text outside brackets is reported already
+        self.faulty = False  # a fault of the tree being read is already reported
+        self.lost = False  # text outside brackets is already reported
         self.stack: list[_Open] = []
-        self.kept: list[tuple[int, str]] = []  # lines since the tree began, to read again if it never closes
+        self.kept: list[tuple[int, str]] = []  # lines since the tree began, to read again if it is never closed
 
     def scan(self, lines: Iterable[tuple[int, str]]) -> Iterator[Tree]:
         """The trees in the numbered lines."""
@@ -104,7 +104,7 @@ class _Reader:
             rest = self.kept[1:]
             wrapped = self.first_label in WRAPPERS
             self._unclosed(" at the end of the file")
-            # Inside a wrapper, an unindented phrase is a part of the broken tree and no tree of its own.
+            # Inside a wrapper, an unindented phrase is part of the broken tree, not a separate tree.
             starts = (
                 index
                 for index, (_, text) in enumerate(rest)
@@ -116,7 +116,7 @@ class _Reader:
         for numbered in lines:
             line, text = numbered
             if self.stack:
-                # An unindented bracket with the wrapper of the open tree shows that tree to be unclosed.
+                # An unindented bracket with the same wrapper as the open tree shows that the open tree is not closed.
                 if self.first_label in WRAPPERS and self._starts_tree(text) == self.first_label:
                     self._unclosed("")
                 else:
@@ -126,7 +126,7 @@ class _Reader:
             yield from self._line(line, text)
 
     def _starts_tree(self, text: str) -> str | None:
-        """The label of a bracket that begins the line no further in than the last tree began, or None."""
+        """The label of a bracket at the start of the line, indented no further than the last tree, or None."""
         match = _TREE_START.match(text)
         return None if match is None or text.index("(") > self.margin else match[1]
 

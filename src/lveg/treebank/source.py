@@ -1,4 +1,4 @@
-"""Files, directories, gzip and standard input as numbered lines of text, and writing back."""
+"""Reads files, directories, gzip and standard input as numbered lines of text, and writes text files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _BY_EXTENSION: dict[str, InputFormat] = {
 Treebank = Literal["brackets", "conllu"]
 """The formats that a directory of files may have."""
 
-_SNIFFED = 1 << 16  # bytes of a file that show what it is
+_SNIFFED = 1 << 16  # bytes of a file that are read to guess its format
 _BEGINNING: dict[Treebank, re.Pattern[bytes]] = {
     "brackets": re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n\v\f]*\("),
     "conllu": re.compile(rb"(?:\xef\xbb\xbf)?(?:#[^\n]*\n|\r?\n)*[0-9]+(?:[-.][0-9]+)?(?:\t[^\t\n]*){9}(?:\n|\Z)"),
@@ -52,34 +52,34 @@ _NAMES: dict[Treebank, str] = {"brackets": "bracketed trees", "conllu": "CoNLL-U
 
 @dataclass
 class Faults:
-    """What happens at a malformed sentence: an error or, with `skip`, a note in `messages`."""
+    """How malformed sentences are handled: with an error or, with `skip`, a note in `messages`."""
 
     skip: bool = False
     messages: list[str] = field(default_factory=list)
 
     def report(self, message: str) -> None:
-        """Raise the fault, or note it."""
+        """Raise the fault as an error, or note it."""
         if not self.skip:
             raise TreebankError(message)
         self.messages.append(message)
 
 
 def guess_format(path: PathLike) -> InputFormat:
-    """The input format by the file name's extension, also before `.gz`; text for any other extension."""
+    """The input format, from the file name's extension without `.gz`; text for any other extension."""
     name = os.fspath(path).lower().removesuffix(".gz")
     return _BY_EXTENSION.get(os.path.splitext(name)[1], "text")
 
 
 def as_list(paths: Paths) -> list[str]:
-    """The paths as a list, also for a single one."""
+    """The paths as a list; a single path becomes a list of one."""
     return [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
 
 
 def expand(paths: Paths, kind: Treebank, faults: Faults) -> list[str]:
-    """The files that the paths name; for a directory those of its files that are treebanks, sorted.
+    """The files that the paths name; for a directory, those of its files that are treebanks, sorted.
 
-    In a directory, hidden files are passed over. Any other file is skipped with a note, whether or not faults are
-    skipped, unless its extension is one of the format's or it begins as the format does.
+    In a directory, hidden files are ignored. Any other file is skipped with a note, whether or not faults are skipped,
+    unless it has an extension of the format or begins like the format.
     """
     files: list[str] = []
     for path in as_list(paths):
@@ -96,7 +96,7 @@ def expand(paths: Paths, kind: Treebank, faults: Faults) -> list[str]:
 
 
 def files_in(directory: str) -> list[str]:
-    """The files in a directory and those below it, sorted, without the hidden ones."""
+    """The files in a directory and its subdirectories, sorted, without hidden ones."""
     return sorted(
         str(file)
         for file in Path(directory).rglob("*")
@@ -118,7 +118,7 @@ def display_name(path: str) -> str:
 
 
 def open_bytes(path: str) -> BinaryIO:
-    """The file's bytes, unpacked if its name ends in .gz; standard input for `-`."""
+    """The file's bytes, decompressed if its name ends in .gz; standard input for `-`."""
     try:
         if path == STDIN:
             if sys.stdin is None:
@@ -132,7 +132,7 @@ def open_bytes(path: str) -> BinaryIO:
 
 
 def read_lines(path: str) -> Iterator[tuple[int, str]]:
-    """(number, text) of each line, counted from 1, with its line end; a byte-order mark is cut."""
+    """(number, text) of each line, counted from 1, with its line end; a byte-order mark is removed."""
     number = 0
     stream = open_bytes(path)
     try:
@@ -156,7 +156,7 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
 def open_output(path: str | None) -> Iterator[TextIO]:
     """A UTF-8 stream with LF line ends: standard output for None or `-`, otherwise a file, gzip by its name.
 
-    The file is there when the block has ended without an error; until then an older one stays.
+    The file is created when the block ends without an error; until then an existing file is left unchanged.
     """
     if path is None or path == STDIN:
         if sys.stdout is None:

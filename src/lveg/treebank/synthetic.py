@@ -1,7 +1,7 @@
-"""Made-up treebanks: a weighted context-free grammar in a text file, and trees drawn from it.
+"""Synthetic treebanks: a weighted context-free grammar in a text file, and trees sampled from it.
 
-The file's categories carry features (`NP[sg,per]`) that the trees do not show (`NP`), so that a model has
-something to find. The format, line by line:
+The file's categories have features (`NP[sg,per]`) that the trees do not show (`NP`), so that a model has something to
+learn. The format, line by line:
 
     # comment                          from a # at the start of a line or after a blank
     %feature n sg:2 pl                 $n below stands for sg, with weight 2, and for pl, with weight 1
@@ -15,7 +15,7 @@ something to find. The format, line by line:
     NN NNS ~ dog dogs  cat cats        rows of words, here two tags wide; weight 1/(rank + 1); `-` for a gap
     NNP ~ {Hal|Win}{ton|by}            braces spell out every combination
 
-An indented line continues the one above. The first rule's left side is the start. A feature's weights count
+An indented line continues the one above. The first rule's left side is the start symbol. A feature's weights are used
 only where the rule chooses its value, not where the left side has already fixed it.
 """
 
@@ -38,9 +38,9 @@ ENGLISH = Path(__file__).parent.parent / "data" / "english.grammar"
 """The grammar of English that comes with lveg."""
 
 MAX_WORDS = 40
-"""Longest sentence that `sample_trees` gives unless told otherwise."""
+"""Default maximum sentence length of `sample_trees`."""
 
-# A draw is given up when it has this many brackets to a word allowed, or this many draws in a row failed.
+# A sample is abandoned at this many brackets per allowed word; sampling fails after this many failures in a row.
 _NODES_PER_WORD = 50
 _MAX_REJECTED = 10_000
 
@@ -58,12 +58,12 @@ UPOS = {
     "UH": "INTJ", "VB": "VERB", "VBD": "VERB", "VBG": "VERB", "VBN": "VERB", "VBP": "VERB", "VBZ": "VERB",
     "WDT": "PRON", "WP": "PRON", "WP$": "PRON", "WRB": "ADV",
 }  # fmt: skip
-"""Universal part of speech of each Penn tag. A tag decides alone, so `be` is a VERB and `because` an ADP."""
+"""Universal part of speech of each Penn tag. The word is not considered, so `be` is a VERB and `because` an ADP."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What a symbol may become: alternatives, their running total of weights, and whether they are words."""
+    """The expansions of a symbol: alternatives, their cumulative weights, and whether they are words."""
 
     options: tuple[tuple[str, ...], ...]
     totals: tuple[float, ...]
@@ -71,14 +71,14 @@ class Choices:
 
     def pick(self, point: float) -> tuple[str, ...]:
         """The alternative at `point`, which lies in [0, 1)."""
-        # Rounding may push the product onto the total itself, hence the bound.
+        # The bound is needed because rounding may make the product equal to the total.
         index = bisect_right(self.totals, point * self.totals[-1], hi=len(self.totals) - 1)
         return self.options[index]
 
 
 @dataclass(frozen=True)
 class SampleGrammar:
-    """A grammar to draw from: the start, each symbol's choices, and (word, spelling, letters) of %before."""
+    """A grammar to sample from: the start symbol, each symbol's choices, and (word, spelling, letters) of %before."""
 
     start: str
     choices: Mapping[str, Choices]
@@ -100,7 +100,7 @@ def parse_grammar(lines: Iterable[tuple[int, str]], path: str = "<text>") -> Sam
 
 
 def _statements(lines: Iterable[tuple[int, str]], path: str) -> Iterator[list[tuple[int, str]]]:
-    """Each statement: the numbered line that begins it and the indented ones below, without comments."""
+    """Each statement: its first numbered line and the indented lines below, without comments."""
     parts: list[tuple[int, str]] = []
     for number, raw in lines:
         text = _COMMENT.sub("", raw).rstrip()
@@ -206,7 +206,7 @@ class _Reader:
         return text, weight
 
     def _instances(self, line: int, symbols: list[str]) -> Iterator[tuple[tuple[str, ...], float]]:
-        """The symbols with each combination of feature values, and its weight; the left side comes first."""
+        """The symbols for each combination of feature values, and its weight; the left side comes first."""
         fixed = _VARIABLE.findall(symbols[0])
         names = list(dict.fromkeys(_VARIABLE.findall(" ".join(symbols))))
         for name in names:
@@ -249,7 +249,7 @@ class _Reader:
         return SampleGrammar(start, choices, tuple(self.before))
 
     def _check_ends(self) -> None:
-        """Refuse a symbol that can never become words only."""
+        """Raise an error for a symbol that cannot be expanded to words."""
         ending = set(self.words)
         growing = True
         while growing:
@@ -274,10 +274,10 @@ def _spell_out(token: str) -> list[str]:
 
 
 def sample_trees(grammar: SampleGrammar, count: int, seed: int, max_words: int = MAX_WORDS) -> Iterator[Tree]:
-    """`count` trees drawn independently, none over `max_words` words; the same seed gives the same trees.
+    """`count` trees sampled independently, of at most `max_words` words; the same seed gives the same trees.
 
-    Longer sentences are drawn again, so the trees follow the grammar's distribution given that length. Only
-    `random()` of the generator is used, which Python promises not to change.
+    Longer sentences are rejected, so the trees follow the grammar's distribution restricted to that length. Only
+    `random()` of the generator is used, which Python guarantees not to change.
     """
     if max_words < 1:
         raise UsageError(f"max_words is {max_words}; a sentence has at least one word")
@@ -295,7 +295,7 @@ def sample_trees(grammar: SampleGrammar, count: int, seed: int, max_words: int =
 
 
 def _draw(grammar: SampleGrammar, generator: random.Random, max_words: int) -> list[tuple[str, int, str | None]] | None:
-    """(symbol, number of children, word) of a tree's nodes, parents first; None when it grows too long."""
+    """(symbol, number of children, word) of a tree's nodes, parents first; None if it is too long."""
     nodes: list[tuple[str, int, str | None]] = []
     stack = [grammar.start]
     n_words = 0
@@ -309,14 +309,14 @@ def _draw(grammar: SampleGrammar, generator: random.Random, max_words: int) -> l
         else:
             nodes.append((symbol, len(option), None))
             stack.extend(reversed(option))
-        # Whatever waits on the stack will be a word at least.
+        # Each item on the stack will yield at least one word.
         if n_words + len(stack) > max_words or len(nodes) > _NODES_PER_WORD * max_words:
             return None
     return nodes
 
 
 def _spelled(words: list[str], grammar: SampleGrammar) -> list[str]:
-    """The words with the spellings of %before, capitals at the start and after an opening quotation mark."""
+    """The words with the spellings of %before, capitalised at the start and after an opening quotation mark."""
     spelled: list[str] = []
     for word, following in itertools.zip_longest(words, words[1:], fillvalue=""):
         for plain, other, letters in grammar.before:
@@ -331,7 +331,7 @@ def _spelled(words: list[str], grammar: SampleGrammar) -> list[str]:
 def _assemble(nodes: list[tuple[str, int, str | None]], words: list[str]) -> Tree:
     """The tree of the nodes, with bare labels, the children of @symbols raised, and the words in place."""
     remaining = list(words)
-    done: list[list[Tree]] = []  # for each finished symbol what it leaves: one tree, or the children of an @symbol
+    done: list[list[Tree]] = []  # the trees of each finished symbol: one tree, or the children of an @symbol
     for symbol, n_children, word in reversed(nodes):
         label = symbol.partition("[")[0]
         if word is not None:

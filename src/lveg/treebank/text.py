@@ -17,18 +17,18 @@ from lveg.treebank.penn import numbered_trees
 from lveg.treebank.source import Faults, InputFormat, Paths, as_list, display_name, guess_format, open_bytes, read_lines
 from lveg.trees import Cleaning, Tree
 
-# Only ASCII white space separates: real words hold U+2009 and U+200A.
+# Only ASCII white space separates words: U+2009 and U+200A occur inside words.
 _WORD = re.compile(r"[^ \t\r\n\v\f]+")
 _BRACKET = re.compile(rb"[()]")
 
 
-@dataclass(slots=True)  # not frozen: that would take three times as long to make
+@dataclass(slots=True)  # not frozen: that would take three times as long to create
 class Input:
-    """A sentence as it was given: its words, and what else is known of it.
+    """An input sentence: its words, and what else is known about it.
 
-    tags: gold tags, one for each word, or None. id: the sentence's own name, or None.
+    tags: gold tags, one for each word, or None. id: the sentence's identifier, or None.
     sentence: the CoNLL-U lines that the words come from, to be written back; None for other formats.
-    within: trees of these words; the analysis keeps to the rules that they are made of.
+    within: trees of these words; the analysis is restricted to their rules.
     file, line: where the sentence begins.
     """
 
@@ -45,10 +45,10 @@ class Input:
 class Reading:
     """How sentences are read.
 
-    input_format: None goes by each file's name.
-    cleaning: what trees go through before their words and tags are taken.
-    column: where CoNLL-U has its tags, None for no tags; a sentence with `_` for all of them has none.
-    keep_blanks: whether blocks of CoNLL-U without words are sentences too, to be written back.
+    input_format: None to guess it from each file's name.
+    cleaning: applied to trees before their words and tags are taken.
+    column: the CoNLL-U column of the tags, None for no tags; a sentence in which all are `_` has no tags.
+    keep_blanks: whether CoNLL-U blocks without words are returned as sentences too, to be written back.
     """
 
     input_format: InputFormat | None = None
@@ -69,7 +69,7 @@ class Reading:
 def read_sentences(paths: Paths, reading: Reading | None = None, faults: Faults | None = None) -> Iterator[Input]:
     """The sentences of files or, for `-`, of standard input, one at a time.
 
-    A directory is refused: its files would become one stream that nobody could take apart again.
+    A directory is refused, since the output could not be split by file again.
     """
     reading, faults = reading or Reading(), faults or Faults()
     files = as_list(paths)
@@ -140,7 +140,7 @@ def _read_conllu(path: str, reading: Reading, faults: Faults, is_last: bool) -> 
 
 
 class _Object(msgspec.Struct):
-    """A line of JSON that is an object; other members are passed over."""
+    """A line of JSON that is an object; other members are ignored."""
 
     words: list[str]
     tags: list[str] | None = None
@@ -151,7 +151,7 @@ _DECODER = msgspec.json.Decoder(list[str] | _Object)
 
 
 def _read_jsonl(path: str, faults: Faults) -> Iterator[Input]:
-    """A sentence for each line: an array of words, or an object with "words" and perhaps "tags" and "id"."""
+    """A sentence for each line: an array of words, or an object with "words" and optionally "tags" and "id"."""
     for number, line in read_lines(path):
         try:
             decoded = _DECODER.decode(line)
