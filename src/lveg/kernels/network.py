@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lveg.kernels.features import bucket, mix
-from lveg.kernels.jit import kernel, lean_kernel
+from lveg.kernels.jit import inner_kernel, kernel, lean_kernel
 
 N_EDGES = 3
 """Where rows have the number of edges."""
@@ -50,25 +50,52 @@ class Net(NamedTuple):
     out: Any
 
 
-@lean_kernel
+@kernel
 def add_product(left: Any, right: Any, total: Any) -> None:
-    """Add left @ right to `total`; in blocks of columns and four rows of `right` at a time."""
+    """Add left @ right to `total`, in blocks of columns, two rows of `left` and four rows of `right` at a time.
+
+    Inner loops run over views from 0: with offsets, Numba would check each index for being negative and not vectorise.
+    """
     n, depth, width = left.shape[0], left.shape[1], right.shape[1]
+    whole = depth - depth % 4
     for first in range(0, width, _BLOCK):
         last = min(first + _BLOCK, width)
-        for i in range(n):
-            k = 0
-            while k + 4 <= depth:
+        for i in range(0, n, 2):
+            other = min(i + 1, n - 1)
+            sums, other_sums = total[i, first:last], total[other, first:last]
+            for k in range(0, whole, 4):
+                r0, r1, r2, r3 = (
+                    right[k, first:last], right[k + 1, first:last], right[k + 2, first:last], right[k + 3, first:last],
+                )  # fmt: skip
                 a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
-                if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
-                    for j in range(first, last):
-                        total[i, j] += a * right[k, j] + b * right[k + 1, j] + c * right[k + 2, j] + d * right[k + 3, j]
-                k += 4
-            while k < depth:
-                a = left[i, k]
-                for j in range(first, last):
-                    total[i, j] += a * right[k, j]
-                k += 1
+                if other > i:
+                    e, f, g, h = left[other, k], left[other, k + 1], left[other, k + 2], left[other, k + 3]
+                    for j in range(last - first):
+                        sums[j] += a * r0[j] + b * r1[j] + c * r2[j] + d * r3[j]
+                        other_sums[j] += e * r0[j] + f * r1[j] + g * r2[j] + h * r3[j]
+                else:
+                    for j in range(last - first):
+                        sums[j] += a * r0[j] + b * r1[j] + c * r2[j] + d * r3[j]
+            for k in range(whole, depth):
+                add_scaled(left[i, k], right[k, first:last], sums)
+                if other > i:
+                    add_scaled(left[other, k], right[k, first:last], other_sums)
+
+
+@inner_kernel
+def add_scaled(scale: float, vector: Any, total: Any) -> None:
+    """Add a multiple of a vector to another one."""
+    for j in range(total.shape[0]):
+        total[j] += scale * vector[j]
+
+
+@inner_kernel
+def dot(one: Any, other: Any) -> float:
+    """The inner product of two vectors."""
+    total = 0.0
+    for j in range(one.shape[0]):
+        total += one[j] * other[j]
+    return total
 
 
 @lean_kernel
@@ -100,29 +127,30 @@ def add_to_inputs(rows: Any, words: int, columns: int, net: Net, inputs: Any, pr
             across[d, w] = inputs[w, d]
     add_product(across, projected_slope, slope.project)
     size = net.embed.shape[1]
+    pull = np.empty(size)
     for w in range(n):
         at = words + w * columns
         for d in range(size):
-            total = 0.0
-            for j in range(net.project.shape[1]):
-                total += projected_slope[w, j] * net.project[depth - size + d, j]
-            for column in range(1, columns):
-                if rows[at + column] >= 0:
-                    slope.embed[rows[at + column], d] += total
+            pull[d] = dot(projected_slope[w], net.project[depth - size + d])
+        for column in range(1, columns):
+            if rows[at + column] >= 0:
+                add_scaled(1.0, pull, slope.embed[rows[at + column]])
 
 
 @lean_kernel
 def rectify(hidden: Any, noise: int, dropout: float) -> None:
-    """Rectify units in place; with noise, leave out some of them and make up for it."""
-    scale = 1.0 / (1.0 - dropout)
-    for h in range(hidden.shape[0]):
-        if hidden[h] <= 0.0:
-            hidden[h] = 0.0
-        elif noise != 0:
-            if (mix(noise + h) & 0xFFFF) < dropout * 0x10000:
-                hidden[h] = 0.0
-            else:
-                hidden[h] *= scale
+    """Rectify units in place; with noise, leave out some and scale up the others. Four units share a draw."""
+    units = hidden.shape[0]
+    if noise == 0:
+        for h in range(units):
+            hidden[h] = max(hidden[h], 0.0)
+        return
+    scale, least = 1.0 / (1.0 - dropout), int(dropout * 0x8000)
+    for first in range(0, units, 4):
+        draw = mix(noise + first)
+        for h in range(first, min(first + 4, units)):
+            hidden[h] = hidden[h] * scale if hidden[h] > 0.0 and (draw & 0x7FFF) >= least else 0.0
+            draw >>= 15
 
 
 @lean_kernel
@@ -204,18 +232,12 @@ def visit(
                         layer_noise = mix(own_noise + (start * n + end) * n + layer) if noise != 0 else noise
                         rectify(hidden[layer], layer_noise, dropout)
                     if edge_score is not None:
-                        total = 0.0
-                        for h in range(units):
-                            total += hidden[layer, h] * total_out[out, h]
-                        edge_score[first_edge + e] = total
+                        edge_score[first_edge + e] = dot(hidden[layer], total_out[out])
                     if slope is not None:
-                        for h in range(units):
-                            pull[layer, h] += value * total_out[out, h]
-                        for h in range(units):
-                            slope.out[symbol, h] += value * hidden[layer, h]
+                        add_scaled(value, total_out[out], pull[layer])
+                        add_scaled(value, hidden[layer], slope.out[symbol])
                         if not is_word:
-                            for h in range(units):
-                                slope.out[rule, h] += value * hidden[layer, h]
+                            add_scaled(value, hidden[layer], slope.out[rule])
                 v += 1
             if slope is not None:
                 for layer in range(end - start + 1):
@@ -236,42 +258,36 @@ def visit(
 def fill_layer(projected: Any, shape: Any, kind: int, start: int, split: int, end: int, layer: Any) -> None:
     """Fill a layer with the sum of what kind, lengths and words at their places add."""
     units = layer.shape[0]
-    length = 3 + bucket(end - start)
+    one, other = shape[kind], shape[3 + bucket(end - start)]
     for h in range(units):
-        layer[h] = shape[kind, h] + shape[length, h]
+        layer[h] = one[h] + other[h]
     if kind == 2:
-        left, right = 3 + N_LENGTHS + bucket(split - start), 3 + 2 * N_LENGTHS + bucket(end - split)
+        one, other = shape[3 + N_LENGTHS + bucket(split - start)], shape[3 + 2 * N_LENGTHS + bucket(end - split)]
         for h in range(units):
-            layer[h] += shape[left, h] + shape[right, h]
+            layer[h] += one[h] + other[h]
     for part in range(3 if kind == 2 else 2):
         first, column = anchor(part, start, split, end), part * WINDOW * units
+        p0 = projected[first, column : column + units]
+        p1 = projected[first + 1, column + units : column + 2 * units]
+        p2 = projected[first + 2, column + 2 * units : column + 3 * units]
+        p3 = projected[first + 3, column + 3 * units : column + 4 * units]
         for h in range(units):
-            layer[h] += (
-                projected[first, column + h]
-                + projected[first + 1, column + units + h]
-                + projected[first + 2, column + 2 * units + h]
-                + projected[first + 3, column + 3 * units + h]
-            )
+            layer[h] += p0[h] + p1[h] + p2[h] + p3[h]
 
 
 @lean_kernel
 def add_to_layer(projected: Any, shape: Any, kind: int, start: int, split: int, end: int, layer: Any) -> None:
     """Add a layer of slopes to those of kind, lengths and words at their places."""
     units = layer.shape[0]
-    length = 3 + bucket(end - start)
-    for h in range(units):
-        shape[kind, h] += layer[h]
-        shape[length, h] += layer[h]
+    add_scaled(1.0, layer, shape[kind])
+    add_scaled(1.0, layer, shape[3 + bucket(end - start)])
     if kind == 2:
-        left, right = 3 + N_LENGTHS + bucket(split - start), 3 + 2 * N_LENGTHS + bucket(end - split)
-        for h in range(units):
-            shape[left, h] += layer[h]
-            shape[right, h] += layer[h]
+        add_scaled(1.0, layer, shape[3 + N_LENGTHS + bucket(split - start)])
+        add_scaled(1.0, layer, shape[3 + 2 * N_LENGTHS + bucket(end - split)])
     for part in range(3 if kind == 2 else 2):
         for offset in range(WINDOW):
             word, column = anchor(part, start, split, end) + offset, (part * WINDOW + offset) * units
-            for h in range(units):
-                projected[word, column + h] += layer[h]
+            add_scaled(1.0, layer, projected[word, column : column + units])
 
 
 @kernel
@@ -297,35 +313,27 @@ def visit_words(
         add_product(inputs, net.project, projected)
         projected_slope = np.zeros(projected.shape if slope is not None else (0, 0))
         for i in range(n):
-            for h in range(units):
-                hidden[h] = net.shape[0, h]
+            hidden[:] = net.shape[0]
             for place in range(N_NEAR):
-                for h in range(units):
-                    hidden[h] += projected[i + place, place * units + h]
+                add_scaled(1.0, projected[i + place, place * units : (place + 1) * units], hidden)
             rectify(hidden, mix(noise + first_row + i) if noise != 0 else noise, dropout)
             pull[:] = 0.0
             for entry in range(packed[begin + i], packed[begin + i + 1]):
                 first = packed[tags + entry] * width
                 for s in range(width):
                     if score is not None:
-                        total = 0.0
-                        for h in range(units):
-                            total += hidden[h] * net.out[first + s, h]
-                        score[first_entry + entry, s] = total
+                        score[first_entry + entry, s] = dot(hidden, net.out[first + s])
                     if slope is not None:
                         value = score_slope[first_entry + entry, s]
-                        for h in range(units):
-                            pull[h] += value * net.out[first + s, h]
-                        for h in range(units):
-                            slope.out[first + s, h] += value * hidden[h]
+                        add_scaled(value, net.out[first + s], pull)
+                        add_scaled(value, hidden, slope.out[first + s])
             if slope is not None:
                 scale = 1.0 / (1.0 - dropout) if noise != 0 else 1.0
                 for h in range(units):
                     pull[h] = pull[h] * scale if hidden[h] > 0.0 else 0.0
-                    slope.shape[0, h] += pull[h]
+                add_scaled(1.0, pull, slope.shape[0])
                 for place in range(N_NEAR):
-                    for h in range(units):
-                        projected_slope[i + place, place * units + h] += pull[h]
+                    add_scaled(1.0, pull, projected_slope[i + place, place * units : (place + 1) * units])
         if slope is not None:
             add_to_inputs(rows, words, columns, net, inputs, projected_slope, slope)
         first_entry += packed[at + 2]
