@@ -314,7 +314,7 @@ class TestFlags:
             ("gm", "--l2 nan", "--l2 nan: expected a finite number"),
             ("gm", "--split --components 3", "--split needs --components 2, 4, 8"),
             ("gm", "--k-min 3", "component pruning needs both --k-min and --k-max"),
-            ("gm", "--k-hard 3 --k-max 3 --k-min 3", "--k-hard excludes"),
+            ("gm", "--k-hard 3 --k-max 3 --k-min 3", "--k-hard cannot be used with"),
             ("lvg", "--subtypes 5000", "--subtypes 5000: expected at most 4096"),
             ("pcfg", "--seed -1", "--seed -1: expected at least 0"),
             ("pcfg", f"--seed {2**64}", "--seed: expected a number of at most 64 bits"),
@@ -408,7 +408,7 @@ class TestLearningThatFails:
         for dev in ((), ("--dev", data[task])):
             given = ("--out", "m", "-q", "--model", model, *flags_of(options), *dev)
             refusal = run_main("train", task, data[task], *given).refusal()
-            assert "learning failed in epoch 1: " in refusal
+            assert "training failed in epoch 1: " in refusal
             assert "try a smaller --learning-rate" in refusal
             assert not os.path.exists("m")
 
@@ -422,7 +422,7 @@ class TestLearningThatFails:
         refusal = run_main("train", "tagger", data["tagger"], *given, "--epochs", 50).refusal()
         epoch = int(refusal.partition("failed in epoch ")[2].partition(":")[0])
         assert epoch > 1
-        assert f"take the model before with --resume --epochs {epoch - 1}" in refusal
+        assert f"get the model before with --resume --epochs {epoch - 1}" in refusal
         assert os.path.exists("m.checkpoint")
         trained("tagger", data, "m", *options, "--epochs", epoch - 1, "--resume")
         assert not os.path.exists("m.checkpoint")

@@ -208,7 +208,7 @@ def test_refusals(begun: str, tmp_path: Path) -> None:
         (UsageError, "is a tagger; --start takes a parser", trees(), {"start": tagger}),
         (ModelError, "nowhere: cannot be opened", trees(), {"start": "nowhere"}),
         (UsageError, "--start needs --dev, or --held-out 0", trees(), {"start": begun, "held_out": 0.1}),
-        (UsageError, "--start excludes --split and --alpha", trees(), {"start": begun, "alpha": 8.0}),
+        (UsageError, "--start cannot be used with --split or --alpha", trees(), {"start": begun, "alpha": 8.0}),
     ):
         with pytest.raises(error, match=message) as found:
             train_parser(some, **(OPTIONS | {"held_out": 0.0} | options))
