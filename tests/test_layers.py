@@ -118,12 +118,12 @@ def test_imports_point_down(name: str) -> None:
         assert "*" in allowed or part_of(target) in allowed, f"lveg.{name} must not import lveg.{target}"
 
 
-def test_the_table_names_only_what_there_is() -> None:
+def test_the_table_names_only_existing_parts() -> None:
     assert {part_of(name) for name in modules()} == set(LAYERS)
     assert {name for allowed in LAYERS.values() for name in allowed.split()} <= {"*", *LAYERS}
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def test_there_are_no_import_cycles() -> None:
     graph = {name: imports_of(name) for name in modules() if name}
     try:
         TopologicalSorter(graph).prepare()
@@ -169,7 +169,7 @@ def words_of(path: Path) -> Iterator[tuple[int, str]]:
     ],
     ids=lambda path: str(path.relative_to(SOURCE)),
 )
-def test_no_family_is_known_by_name(path: Path) -> None:
+def test_no_family_is_named_outside_its_folder(path: Path) -> None:
     known = names_of_families()
     assert {"gm", "lvg", "split-merge", "split_merge", "multi-scale", "multi_scale", "pcfg", "hmm"} <= known
     assert [f"{path.name}:{line}: {word}" for line, word in words_of(path) if word in known] == []

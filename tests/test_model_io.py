@@ -101,10 +101,10 @@ def refused(data: bytes, folder: Path) -> str:
 
 class TestRoundTrip:
     @pytest.mark.parametrize(("task", "model"), FAMILIES)
-    def test_a_loaded_model_says_the_same(self, folder: Path, task: str, model: str) -> None:
+    def test_a_loaded_model_gives_the_same_results(self, folder: Path, task: str, model: str) -> None:
         assert answers(load_model(str(folder / f"{model}-{task}"))) == answers(learned(folder, task, model))
 
-    def test_a_loaded_product_says_the_same(self, folder: Path) -> None:
+    def test_a_loaded_product_gives_the_same_results(self, folder: Path) -> None:
         members = [parser_of(folder / f"{model}-parser") for task, model in FAMILIES if task == "parser"]
         assert answers(load_model(str(folder / "product-parser"))) == answers(combine(members))
 
@@ -152,7 +152,7 @@ class TestForeignFiles:
     def test_are_named(self, tmp_path: Path, data: bytes, what: str) -> None:
         assert what in refused(data, tmp_path)
 
-    def test_directory_and_nothing(self, tmp_path: Path) -> None:
+    def test_directory_and_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(ModelError, match="cannot be opened: Is a directory"):
             load_model(str(tmp_path))
         with pytest.raises(ModelError, match="cannot be opened: No such file"):
@@ -164,7 +164,7 @@ class TestForeignFiles:
             load_model(str(tmp_path / "a"))
 
 
-def test_a_file_cut_anywhere_is_refused(path: Path, tmp_path: Path) -> None:
+def test_a_truncated_file_is_refused(path: Path, tmp_path: Path) -> None:
     data = path.read_bytes()
     draw = random.Random(1)
     lengths = {*range(300), *range(len(data) - 100, len(data)), *(draw.randrange(len(data)) for _ in range(300))}
@@ -219,13 +219,13 @@ def saved(model: Model) -> bytes:
     return container.pack(*model_io._encode(model))
 
 
-def test_thousands_of_accidents_are_refused_or_harmless(path: Path) -> None:
+def test_random_corruptions_are_refused_or_harmless(path: Path) -> None:
     n_refused, n_harmless = survey(path, 7, 3000)
     assert n_refused + n_harmless == 3000
     assert n_refused > 2500
 
 
-def test_accidents_do_not_crash_a_process(folder: Path) -> None:
+def test_random_corruptions_do_not_crash_the_process(folder: Path) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from pathlib import Path; from test_model_io import survey\n"
@@ -253,7 +253,7 @@ def sealed(header: dict[str, Any] | str, tensors: dict[str, Any]) -> bytes:
     return container.pack(text, tensors)
 
 
-def test_sealing_is_what_saving_does(path: Path, tmp_path: Path) -> None:
+def test_sealing_equals_saving(path: Path, tmp_path: Path) -> None:
     data = path.read_bytes()
     text, tensors = container.unpack(data)
     assert sealed(text, tensors) == data
@@ -305,7 +305,7 @@ def test_header_fields_of_any_value(path: Path, tmp_path: Path) -> None:
     refused(sealed({**header, "more": 1}, tensors), tmp_path)
 
 
-def test_other_versions_say_what_to_do(path: Path, tmp_path: Path) -> None:
+def test_other_versions_give_advice(path: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(path)
     message = refused(sealed({**header, "format": FORMAT + 1}, tensors), tmp_path)
     assert f"has format {FORMAT + 1}; this version of lveg reads format {FORMAT}" in message
@@ -313,7 +313,7 @@ def test_other_versions_say_what_to_do(path: Path, tmp_path: Path) -> None:
     assert "not installed here" in refused(sealed({**header, "family": "rnn"}, tensors), tmp_path)
 
 
-def test_json_that_is_odd(path: Path, tmp_path: Path) -> None:
+def test_unusual_json(path: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(path)
     text = json.dumps(header)
     deep = "[" * 100_000 + "]" * 100_000
@@ -339,7 +339,7 @@ def test_json_that_is_odd(path: Path, tmp_path: Path) -> None:
     refused(sealed(f'{text[:-1]}, "n_binary": {header["n_binary"] + 1}}}', tensors), tmp_path)
 
 
-def test_safetensors_headers_that_are_odd(tmp_path: Path) -> None:
+def test_unusual_safetensors_headers(tmp_path: Path) -> None:
     deep = "[" * 100_000 + "]" * 100_000
     for text in (
         f'{{"a":{deep}}}',
@@ -358,7 +358,7 @@ def test_safetensors_headers_that_are_odd(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["count", "weight"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1e-300, -1.0])
-def test_numbers_that_are_none(path: Path, tmp_path: Path, name: str, value: float) -> None:
+def test_numbers_that_are_not_finite(path: Path, tmp_path: Path, name: str, value: float) -> None:
     header, tensors = parts_of(path)
     for index in (0, tensors[name].size // 2, -1):
         changed = tensors[name].copy()
@@ -367,7 +367,7 @@ def test_numbers_that_are_none(path: Path, tmp_path: Path, name: str, value: flo
 
 
 @pytest.mark.parametrize("factor", [0.0, 1e-320, 1e-9, 1e10, 1e307])
-def test_weights_that_are_no_probabilities_are_refused_or_harmless(path: Path, tmp_path: Path, factor: float) -> None:
+def test_weights_that_are_not_probabilities_are_refused_or_harmless(path: Path, tmp_path: Path, factor: float) -> None:
     header, tensors = parts_of(path)
     data = sealed(header, {**tensors, "weight": tensors["weight"] * factor})
     if header["task"] == "tagger":
@@ -387,7 +387,7 @@ def test_symbols_that_do_not_exist(path: Path, tmp_path: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", list(model_io._ARRAYS))
-def test_arrays_of_another_form(path: Path, tmp_path: Path, name: str) -> None:
+def test_arrays_of_other_types_or_shapes(path: Path, tmp_path: Path, name: str) -> None:
     header, tensors = parts_of(path)
     array = tensors[name]
     changes: tuple[Callable[[], Any], ...] = (
@@ -415,7 +415,7 @@ def test_rules_in_another_order(path: Path, tmp_path: Path) -> None:
         refused(sealed(header, {**tensors, **changed}), tmp_path)
 
 
-def test_a_lexicon_that_leaves_words_without_an_answer(path: Path, tmp_path: Path) -> None:
+def test_a_lexicon_that_leaves_words_without_terminals_or_tags(path: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(path)
     words, classes = header["words"], header["classes"]
     renamed = [name if name != "UNK" else "ELSE" for name in classes]
@@ -425,7 +425,7 @@ def test_a_lexicon_that_leaves_words_without_an_answer(path: Path, tmp_path: Pat
     assert "no tag" in refused(sealed({**header, "words": [*words, "\u2603"]}, tensors), tmp_path)
 
 
-def test_a_parser_in_the_dress_of_a_tagger(folder: Path, tmp_path: Path) -> None:
+def test_a_parser_labelled_as_a_tagger(folder: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(folder / "pcfg-parser")
     dressed = {**header, "task": "tagger", "family": "hmm", "column": "upos"}
     assert "not those of a tagger" in refused(sealed(dressed, tensors), tmp_path)
@@ -464,8 +464,8 @@ FREE_FACTS = {"count"}
 """Facts that no array depends on: other values of the same type are allowed within their bounds."""
 
 
-class TestWhatFamiliesKeep:
-    def test_numbers_that_are_none(self, path: Path, tmp_path: Path) -> None:
+class TestFamilyData:
+    def test_numbers_that_are_not_finite(self, path: Path, tmp_path: Path) -> None:
         header, tensors = parts_of(path)
         for name in own_arrays(tensors, np.floating):
             for place in places_of(tensors[name]):
@@ -529,7 +529,7 @@ class TestWhatFamiliesKeep:
             refused(sealed({**header, "facts": {key: facts[key] for key in facts if key != name}}, tensors), tmp_path)
         refused(sealed({**header, "facts": {**facts, "more": 1}}, tensors), tmp_path)
 
-    def test_one_family_in_the_dress_of_another(self, path: Path, tmp_path: Path) -> None:
+    def test_a_file_that_names_another_family(self, path: Path, tmp_path: Path) -> None:
         header, tensors = parts_of(path)
         for family in {*kinds("parser"), *kinds("tagger")} - {header["family"]}:
             refused(sealed({**header, "family": family}, tensors), tmp_path)
@@ -578,7 +578,7 @@ def test_taggers_with_large_parameters_still_tag(folder: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["lvg-parser", "split-merge-parser"])
-def test_subtypes_that_cannot_be(folder: Path, tmp_path: Path, name: str) -> None:
+def test_impossible_numbers_of_subtypes(folder: Path, tmp_path: Path, name: str) -> None:
     header, tensors = parts_of(folder / name)
     for number in (-(2**31), -1, 0, 3, 4097, 2**21, 2**31 - 1):
         subtypes = tensors["family.subtypes"].copy()
@@ -594,7 +594,7 @@ def test_subtypes_that_cannot_be(folder: Path, tmp_path: Path, name: str) -> Non
             check_answers(reload(data, tmp_path))
 
 
-def test_groups_that_are_none(folder: Path, tmp_path: Path) -> None:
+def test_invalid_groups(folder: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(folder / "split-merge-parser")
     groups = tensors["family.groups"]
     assert groups.shape[0] == 1
@@ -608,7 +608,7 @@ def test_groups_that_are_none(folder: Path, tmp_path: Path) -> None:
 class TestNested:
     """Families that are made of others."""
 
-    def test_members_that_are_none(self, folder: Path, tmp_path: Path) -> None:
+    def test_invalid_members(self, folder: Path, tmp_path: Path) -> None:
         header, tensors = parts_of(folder / "product-parser")
         parts = header["facts"]["parts"]
         for number, part in enumerate(parts):
@@ -621,7 +621,7 @@ class TestNested:
         for changed in (parts[:-1], parts[1:], parts[::-1], [*parts, parts[-1]], []):
             refused(sealed({**header, "facts": {"parts": changed}}, tensors), tmp_path)
 
-    def test_made_of_what_cannot_be_multiplied(self, folder: Path, tmp_path: Path) -> None:
+    def test_members_that_cannot_be_multiplied(self, folder: Path, tmp_path: Path) -> None:
         header, tensors = parts_of(folder / "pcfg-parser")
         plain = {"name": "pcfg", "facts": {}}
         product = {"name": "product", "facts": {"parts": [plain]}}
@@ -689,7 +689,7 @@ class TestWriting:
         assert os.listdir(tmp_path) == ["m"]
         assert target.read_text() == "old"
 
-    def test_a_folder_that_is_not_there(self, path: Path, tmp_path: Path) -> None:
+    def test_a_missing_folder(self, path: Path, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="cannot be written: No such file or directory"):
             save_model(load_model(str(path)), str(tmp_path / "none" / "m"))
         with pytest.raises(UsageError, match="cannot be written: Is a directory"):
@@ -709,7 +709,7 @@ class TestWriting:
         assert (tmp_path / "copy").read_bytes() == path.read_bytes()
         assert (tmp_path / "pipe").is_fifo()
 
-    def test_others_may_read_it(self, path: Path, tmp_path: Path) -> None:
+    def test_the_file_is_readable_by_others(self, path: Path, tmp_path: Path) -> None:
         save_model(load_model(str(path)), str(tmp_path / "m"))
         (tmp_path / "plain").write_text("")
         assert (tmp_path / "m").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -149,7 +149,7 @@ class TestToml:
         "text",
         ["", "\"'", "\\", "\\n", "a\nb\r\nc\td", "\0\x01\x1f\x7f\x80\x85\u2028\ufeff", "# = [x]", "\U0001f600", '"""'],
     )
-    def test_odd_texts_in_a_file(self, tmp_path: Path, text: str) -> None:
+    def test_unusual_texts_in_a_file(self, tmp_path: Path, text: str) -> None:
         path = tmp_path / "a.toml"
         path.write_text(to_toml({"empty": text, "seed": 3}), encoding="utf-8", newline="")
         assert read_config(str(path)) == {"empty": text, "seed": 3}
@@ -165,7 +165,7 @@ class TestToml:
         ],
         ids=["text", "twice", "bytes", "long", "deep"],
     )
-    def test_what_is_none(self, tmp_path: Path, data: bytes, message: str) -> None:
+    def test_invalid_files(self, tmp_path: Path, data: bytes, message: str) -> None:
         path = tmp_path / "a.toml"
         path.write_bytes(data)
         with pytest.raises(UsageError) as caught:
@@ -173,7 +173,7 @@ class TestToml:
         assert str(caught.value).startswith(f"{path}: {message}")
         assert "\n" not in str(caught.value)
 
-    def test_what_is_not_there(self, tmp_path: Path) -> None:
+    def test_a_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="nowhere: cannot be opened: No such file"):
             read_config(str(tmp_path / "nowhere"))
         with pytest.raises(UsageError, match="cannot be opened: Is a directory"):
@@ -203,7 +203,9 @@ def trained(task: str, data: dict[str, Path], out: str, *arguments: object) -> O
 
 class TestConfigs:
     @pytest.mark.parametrize(("task", "model"), FAMILIES)
-    def test_info_prints_what_trains_the_same_bytes_again(self, data: dict[str, Path], task: str, model: str) -> None:
+    def test_info_prints_a_config_that_trains_the_same_bytes(
+        self, data: dict[str, Path], task: str, model: str
+    ) -> None:
         trained(task, data, "first", "--model", model, "--seed", 3, *flags_of(quick_options(task, model)))
         config = run_main("info", "first", "--config")
         assert (config.status, config.err) == (0, "")
@@ -214,7 +216,7 @@ class TestConfigs:
         lveg.save(learn(data[task], **read_config("c.toml")), "third")
         assert Path("first").read_bytes() == Path("third").read_bytes()
 
-    def test_a_config_says_what_flags_say(self, data: dict[str, Path]) -> None:
+    def test_a_config_is_equivalent_to_flags(self, data: dict[str, Path]) -> None:
         Path("c.toml").write_text(
             'model = "lvg"\nsubtypes = 2\nepochs = 1\nnoise = 1e-1\nbinarise = "left"\nkeep_traces = true\nseed = 2\n'
         )
@@ -225,7 +227,7 @@ class TestConfigs:
         )  # fmt: skip
         assert Path("a").read_bytes() == Path("b").read_bytes()
 
-    def test_flags_prevail(self, data: dict[str, Path]) -> None:
+    def test_flags_take_precedence(self, data: dict[str, Path]) -> None:
         Path("c.toml").write_text('model = "pcfg"\nbinarise = "left"\nkeep_functions = true\nhorizontal = 1\n')
         trained("parser", data, "a", "--config", "c.toml", "--binarise", "right", "--no-keep-functions")
         trained("parser", data, "b", "--model", "pcfg", "--horizontal", 1)
@@ -255,13 +257,13 @@ class TestConfigs:
             ("seed 3", "is not TOML"),
         ],
     )
-    def test_refusals_name_file_and_key(self, data: dict[str, Path], text: str, message: str) -> None:
+    def test_errors_name_file_and_key(self, data: dict[str, Path], text: str, message: str) -> None:
         Path("c.toml").write_text(text + "\n")
         refusal = run_main("train", "parser", data["parser"], "--out", "m", "--config", "c.toml").refusal()
         assert refusal.startswith(f"lveg: c.toml: {message}")
         assert not os.path.exists("m")
 
-    def test_a_config_that_is_not_there(self, data: dict[str, Path]) -> None:
+    def test_a_missing_config(self, data: dict[str, Path]) -> None:
         refusal = run_main("train", "parser", data["parser"], "--out", "m", "--config", "none.toml").refusal()
         assert refusal == "lveg: none.toml: cannot be opened: No such file or directory\n"
 
@@ -321,7 +323,9 @@ class TestFlags:
             ("pcfg", "--empty \udcff", "expected Unicode text"),
         ],
     )
-    def test_bounds_are_told_in_one_line(self, data: dict[str, Path], model: str, options: str, message: str) -> None:
+    def test_violated_bounds_give_a_one_line_error(
+        self, data: dict[str, Path], model: str, options: str, message: str
+    ) -> None:
         given = ("--out", "m", "--model", model, *options.split())
         assert message in run_main("train", "parser", data["parser"], *given).refusal()
 
@@ -348,7 +352,7 @@ class TestMemory:
             ("tagger", "lvg", "--subtypes 4000"),
         ],
     )
-    def test_what_would_not_fit_is_refused_before_it_is_taken(
+    def test_models_too_large_for_memory_are_refused_in_advance(
         self, data: dict[str, Path], monkeypatch: pytest.MonkeyPatch, task: str, model: str, options: str
     ) -> None:
         monkeypatch.setattr(memory, "physical_memory", lambda: 4 * 2**30)
@@ -359,7 +363,7 @@ class TestMemory:
         assert refusal.endswith(" GiB of memory; this machine has 4.0 GiB\n")
 
     @pytest.mark.parametrize(("task", "model"), FAMILIES)
-    def test_every_family_that_learns_counts_its_parameters(
+    def test_every_trained_family_counts_its_parameters(
         self, data: dict[str, Path], monkeypatch: pytest.MonkeyPatch, task: str, model: str
     ) -> None:
         """The count is exact, but for what is removed in the end, or is one weight for several choices."""
@@ -377,14 +381,14 @@ class TestMemory:
         else:
             assert counted == [family.value.size]
 
-    def test_the_machine_tells_its_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_physical_memory_is_known_or_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
         found = memory.physical_memory()
         assert found is None or 2**28 < found < 2**50
         monkeypatch.delattr(os, "sysconf")
         assert memory.physical_memory() is None
         memory.check_memory("anything", 2**60, 2**10)
 
-    def test_running_out_of_memory_is_told_in_one_line(
+    def test_running_out_of_memory_gives_a_one_line_error(
         self, data: dict[str, Path], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def fail(*_: object) -> None:
@@ -398,9 +402,9 @@ class TestMemory:
 GRADUAL = [(task, model) for task, model in FAMILIES if issubclass(find(task, model).load_options(), GradientOptions)]
 
 
-class TestLearningThatFails:
+class TestFailedTraining:
     @pytest.mark.parametrize(("task", "model"), GRADUAL)
-    def test_is_told_in_one_line(self, data: dict[str, Path], task: str, model: str) -> None:
+    def test_gives_a_one_line_error(self, data: dict[str, Path], task: str, model: str) -> None:
         own = {item.name for item in describe(find(task, model).load_options())}
         options = quick_options(task, model) | {"epochs": 3, "learning_rate": 1e9, "batch": 8}
         if "objective" in own:

@@ -47,7 +47,7 @@ def test_split_and_merge(data_dir: Path) -> None:
     assert second >= 80.9
 
 
-def test_pruned_forests_hold_nearly_all_of_gold(wsj: tuple[Parser, list[Tree]]) -> None:
+def test_pruned_forests_contain_nearly_all_of_gold(wsj: tuple[Parser, list[Tree]]) -> None:
     parser, gold = wsj
     trees = [tree for tree in gold if len(tree.words()) <= 40]
     found = []
@@ -94,7 +94,7 @@ def test_learned_classes_beat_a_single_one(data_dir: Path, language: str) -> Non
     assert auto["token_accuracy"] >= single["token_accuracy"] + 2.0
 
 
-def test_the_default_tagger_is_ahead_of_a_random_field(data_dir: Path) -> None:
+def test_the_default_tagger_beats_a_conditional_random_field(data_dir: Path) -> None:
     """Of a linear-chain CRF with the usual features, which has 93.6 tokens and 55.2 sentences of tr right."""
     scores = tagged(data_dir, "tr")
     assert scores["token_accuracy"] >= 93.9

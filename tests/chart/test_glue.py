@@ -126,7 +126,7 @@ def _many_ways(count: int) -> CoarseParser:
 
 
 @pytest.mark.parametrize(("count", "fallback"), [(1, None), (3, "wide"), (10_100, "unpruned")])
-def test_pruning_is_widened_then_dropped(count: int, fallback: str | None) -> None:
+def test_pruning_is_loosened_then_turned_off(count: int, fallback: str | None) -> None:
     parses = _many_ways(count).parses(["a"], 0.999)
     assert parses.fallback == fallback
     assert parses.forest is not None
@@ -162,7 +162,7 @@ def test_glue_respects_a_constituent(drawn: tuple[int, int, int]) -> None:
         assert span in {(first, last) for node, first, last in tree.spans() if node is not tree and not node.is_leaf}
 
 
-def test_glue_respects_a_word_that_is_no_constituent() -> None:
+def test_glue_respects_a_word_that_is_not_a_constituent() -> None:
     for word in range(4):
         parses = PARSER.parses(["the"] * 4, 1e-5, constraints=Constraints(not_constituents=((word, word + 1),)))
         assert parses.fallback == "glue"
@@ -193,7 +193,7 @@ def _glue_alone() -> CoarseParser:
 
 
 @pytest.mark.parametrize("word", [0, 1, 2])
-def test_glue_alone_respects_a_word_that_is_no_constituent(word: int) -> None:
+def test_glue_alone_respects_a_word_that_is_not_a_constituent(word: int) -> None:
     constraints = Constraints(not_constituents=((word, word + 1),))
     assert _glue_alone().parses(["dogs"] * 3, 1e-5, constraints=constraints).fallback == "glue"
 

@@ -63,7 +63,7 @@ def test_status_and_line_for_bad_bytes(samples: Samples) -> None:
     assert (status, err) == (2, b"lveg: <stdin>:2: byte 0xff at column 1 is not UTF-8\n")
 
 
-def test_a_sentence_down_a_pipe_is_answered_before_the_next(samples: Samples) -> None:
+def test_a_piped_sentence_is_answered_before_the_next(samples: Samples) -> None:
     process = start("tag", samples.tagger, "--threads", 1)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -78,7 +78,7 @@ def test_a_sentence_down_a_pipe_is_answered_before_the_next(samples: Samples) ->
     assert (out, without_notice(err)) == (b"", b"")
 
 
-def test_a_reader_that_goes_away_is_no_error(samples: Samples, tmp_path: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(samples: Samples, tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
     text.write_text(f"{DOG}\n" * 2000)
     process = start("parse", samples.parser, text, stdin=subprocess.DEVNULL)
@@ -92,7 +92,7 @@ def test_a_reader_that_goes_away_is_no_error(samples: Samples, tmp_path: Path) -
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_one_line(samples: Samples) -> None:
+def test_a_full_disk_gives_a_one_line_error(samples: Samples) -> None:
     expected = (2, b"lveg: the output cannot be written: No space left on device\n")
     with open("/dev/full", "wb") as full:
         for arguments in (("parse", samples.parser), ("info", samples.parser)):
@@ -162,7 +162,7 @@ class TestStderr:
         return ran.returncode, ran.stdout
 
     @pytest.mark.parametrize("how", ["closed", "broken"])
-    def test_work_goes_on(self, samples: Samples, tmp_path: Path, how: str) -> None:
+    def test_work_continues(self, samples: Samples, tmp_path: Path, how: str) -> None:
         out = tmp_path / "m"
         assert self.run_unheard(how, "train", "tagger", samples.train_tags, "--out", out, "--model", "hmm") == (0, b"")
         assert out.stat().st_size > 1000
@@ -223,7 +223,7 @@ def test_ctrl_c_while_training_leaves_no_file(samples: Samples, tmp_path: Path) 
     assert out.read_text() == "old"
 
 
-def test_plain_progress_where_there_is_no_terminal(samples: Samples, tmp_path: Path) -> None:
+def test_plain_progress_without_a_terminal(samples: Samples, tmp_path: Path) -> None:
     status, out, err = run_process("train", "tagger", samples.train_tags, "--out", tmp_path / "m")
     assert (status, out) == (0, b"")
     assert b"\x1b" not in err

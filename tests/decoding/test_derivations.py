@@ -73,7 +73,7 @@ def test_k_best_of_larger_forests() -> None:
             assert len({tuple(edges.tolist()) for _, edges in found}) == len(found)
 
 
-def test_more_best_begin_with_fewer() -> None:
+def test_longer_k_best_lists_begin_with_shorter_ones() -> None:
     for case in random_cases(30, seed=24, least=10, most=100, tied=True):
         grammar, forest, posterior = analysed(case)
         many = [edges.tolist() for _, edges in decode(grammar, forest, posterior, "viterbi", 50)]

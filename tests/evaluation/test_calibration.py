@@ -14,7 +14,7 @@ from lveg.treebank.text import Input
 DATA = ENGLISH.parent
 
 
-def test_by_hand() -> None:
+def test_calibration_computed_by_hand() -> None:
     found = calibrate([(0.95, True), (0.91, False), (1.0, True), (0.05, False), (0.0, True)])
     assert [(part.low, part.count) for part in found.bins] == [(0.0, 2), (0.9, 3)]
     first, last = found.bins

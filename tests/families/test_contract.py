@@ -167,7 +167,7 @@ class TestParsers:
         check_round_trip(trained(kind), tmp_path)
 
     @parser_kinds
-    def test_any_number_of_threads_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
+    def test_any_number_of_threads_gives_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
         again = train_parser(trees()[:50], trees()[50:], kind.name, Setting(threads=3), **small_options(kind))
         assert file_bytes(again, tmp_path) == file_bytes(trained(kind), tmp_path)
 
@@ -299,7 +299,7 @@ class TestTaggers:
         check_round_trip(trained_tagger(kind), tmp_path)
 
     @tagger_kinds
-    def test_any_number_of_threads_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
+    def test_any_number_of_threads_gives_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
         again = train_tagger(tagged()[:50], tagged()[50:], kind.name, Setting(threads=3), **small_options(kind))
         assert file_bytes(again, tmp_path) == file_bytes(trained_tagger(kind), tmp_path)
 
@@ -378,7 +378,7 @@ class TestContexts:
         check_explanations(parser.family, parser)
 
     @context_kinds
-    def test_it_tells_which_slopes_it_changed(self, context: Kind) -> None:
+    def test_it_reports_which_gradients_it_changed(self, context: Kind) -> None:
         family = trained_in_context(context, "gm").family
         assert isinstance(family, Contextual)
         (own,) = family.contexts
@@ -389,7 +389,7 @@ class TestContexts:
             slope[touched] = 0.0
 
     @context_kinds
-    def test_noise_leaves_out_the_same_by_the_same_number(self, context: Kind) -> None:
+    def test_the_same_noise_drops_the_same_features(self, context: Kind) -> None:
         family = trained_in_context(context, "gm").family
         assert isinstance(family, Contextual)
         own = replace(family.contexts[0], dropout=0.5)  # type: ignore[type-var]
@@ -399,7 +399,7 @@ class TestContexts:
         assert not np.array_equal(own.score(rows, 7), own.score(rows))
 
     @context_kinds
-    def test_what_the_family_finds_unlikely_is_out_of_the_question(self, context: Kind) -> None:
+    def test_edges_that_the_family_finds_unlikely_are_excluded(self, context: Kind) -> None:
         family = trained_in_context(context, "gm").family
         assert isinstance(family, Contextual)
         for forest, _ in forests():
@@ -419,7 +419,7 @@ class TestContexts:
         check_round_trip(trained_in_context(context, base), tmp_path)
 
     @context_kinds
-    def test_any_number_of_threads_the_same_bytes(self, context: Kind, tmp_path: Path) -> None:
+    def test_any_number_of_threads_gives_the_same_bytes(self, context: Kind, tmp_path: Path) -> None:
         one, three = (file_bytes(trained_in_context(context, "gm", threads), tmp_path) for threads in (1, 3))
         assert one == three
 

@@ -126,7 +126,7 @@ def check_gradient(model: Gm, grammar: Grammar, forest: Forest, dice: random.Ran
             assert slope[at] == pytest.approx(expected, rel=1e-6, abs=2e-9)
 
 
-def test_a_minus_sign_takes_the_gradient_away() -> None:
+def test_a_negative_sign_subtracts_the_gradient() -> None:
     grammar, weight, forest = small_forests(1)[0]
     model = random_model(grammar, weight, 2, "diagonal", 1)
     slope = np.zeros_like(model.value)
@@ -199,7 +199,7 @@ def test_rules_may_differ_in_their_number_of_components() -> None:
 
 
 class TestComponentPruning:
-    def test_keeps_all_where_there_are_few(self) -> None:
+    def test_keeps_all_if_there_are_few(self) -> None:
         for number, (grammar, weight, forest) in enumerate(small_forests(5)):
             model = random_model(grammar, weight, 2, "spherical", number, count=4)
             pruned = replace(model, pruning=ComponentPruning(10_000, 10_000))
@@ -208,7 +208,7 @@ class TestComponentPruning:
             assert seen > 0
             assert cut == 0
 
-    def test_cuts_what_the_paper_says(self) -> None:
+    def test_follows_the_formula_of_the_paper(self) -> None:
         """Of c > k_min components min(k_min + floor(c ^ theta), k_max) are kept, the largest."""
         values = np.array([0.1, 0.0, 0.5, 0.2, 0.4, 0.3, 0.05])
         for least, most, power, kept in (

@@ -61,7 +61,7 @@ def test_rules_of_weight_zero_are_not_used() -> None:
         np.testing.assert_allclose(expected_counts(thinned, forest), counts, rtol=1e-9, atol=1e-12)
 
 
-def test_a_rule_of_weight_zero_beside_very_small_ones() -> None:
+def test_a_rule_of_weight_zero_next_to_very_small_ones() -> None:
     """The scale of what weighs nothing must not overflow."""
     rules = [
         Rule("binary", 0, (1, 1), (), 1.0),

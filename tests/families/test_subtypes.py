@@ -80,7 +80,7 @@ def test_rows_are_all_weights_with_their_subtypes(make: Make) -> None:
                 assert table.reshape(sizes)[choice] == rules.weight[row]
 
 
-def test_uses_are_those_of_enumeration() -> None:
+def test_uses_equal_enumeration() -> None:
     for number, (grammar, _, forest) in enumerate(small_forests(8)):
         model = random_model(grammar, number)
         found = annotated(model, grammar, forest)
@@ -97,7 +97,7 @@ def test_uses_are_those_of_enumeration() -> None:
         np.testing.assert_allclose(np.add.reduceat(uses, rules.ptr[:-1]), of_rule, atol=1e-9)
 
 
-def test_many_subtypes_need_more_dimensions_and_rules_without_weight_stay_without() -> None:
+def test_many_subtypes_need_more_dimensions_and_rules_of_weight_zero_keep_it() -> None:
     grammar, _, forest = small_forests(1)[0]
     shape = shape_of(grammar, np.full(len(grammar.symbols), 30, np.int32))
     weight = np.random.default_rng(0).uniform(0.0, 1.0, shape.size) * (

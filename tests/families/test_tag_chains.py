@@ -293,7 +293,7 @@ def test_every_gradient_equals_central_differences(name: str, is_given: bool) ->
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_a_minus_sign_takes_the_gradient_away_and_sentences_add_up(name: str) -> None:
+def test_a_negative_sign_subtracts_the_gradient_and_sentences_add_up(name: str) -> None:
     grammar = random_grammar(1)
     model = MODELS[name](grammar, 1)
     packed = lattices(model.table, sentences(grammar, 1))
@@ -312,7 +312,7 @@ def test_one_subtype_without_noise_has_the_weights_of_the_hmm() -> None:
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_sentences_packed_together_are_answered_as_alone(name: str) -> None:
+def test_sentences_packed_together_give_the_same_results_as_alone(name: str) -> None:
     grammar = random_grammar(4)
     model = MODELS[name](grammar, 4)
     several = [[], *sentences(grammar, 4, count=6), []]

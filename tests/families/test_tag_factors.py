@@ -246,7 +246,7 @@ def test_every_gradient_equals_central_differences(name: str, is_given: bool) ->
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_factors_of_one_are_none_and_a_minus_sign_takes_slopes_away(name: str) -> None:
+def test_factors_of_one_change_nothing_and_a_negative_sign_subtracts_gradients(name: str) -> None:
     model, case = MODELS[name](3), random_case(MODELS[name](3).width, 3)
     ones = Factors(np.zeros_like(case.log_factor), np.zeros_like(case.log_factor))
     slope, other = np.zeros_like(model.value), np.zeros_like(model.value)
@@ -259,7 +259,7 @@ def test_factors_of_one_are_none_and_a_minus_sign_takes_slopes_away(name: str) -
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_large_factors_lose_nothing(name: str) -> None:
+def test_large_factors_lose_no_precision(name: str) -> None:
     """The same number added to the factors of a word is added to log Z; factors far apart are exact."""
     model, case = MODELS[name](4), random_case(MODELS[name](4).width, 4, (4, 2))
     plain = model.posteriors(case.packed, factors=Factors(case.log_factor))

@@ -53,7 +53,7 @@ def test_language_with_phrases_that_never_branch_sums_to_one() -> None:
 
 
 @pytest.mark.parametrize("scheme", [Binarisation(), Binarisation(vertical=2), Binarisation("left", horizontal=1)])
-def test_trees_never_weigh_more_than_one(scheme: Binarisation) -> None:
+def test_the_weight_of_trees_never_exceeds_one(scheme: Binarisation) -> None:
     toy = toy_of(*weighted(RECURSIVE, scheme))
     masses = [tree_mass(toy, size) for size in (3, 10, 40)]
     assert masses == sorted(masses)

@@ -71,7 +71,7 @@ def test_english_signatures(word: str, is_first: bool, name: str) -> None:
     assert candidates("english")(word, is_first, {"walked"})[0] == name
 
 
-def test_english_backs_off_by_taking_features_off() -> None:
+def test_english_backs_off_by_removing_features() -> None:
     chain = ["UNK-LC-NUM-DASH-s", "UNK-LC-NUM-DASH", "UNK-LC-NUM", "UNK-LC", "UNK"]
     assert candidates("english")("mid-1990s", False, ()) == chain
     lexicon = Lexicon("english", ("a",), ("UNK", "UNK-LC"))
@@ -91,7 +91,7 @@ def test_auto_backs_off_by_shape_and_ending() -> None:
     assert candidates("auto")("...", False, ())[-2:] == ["punct", "UNK"]
 
 
-def test_auto_learns_endings_that_tell() -> None:
+def test_auto_learns_informative_endings() -> None:
     dice = random.Random(1)
     letters = "bcdfghjklm"
     sentences = [
@@ -126,7 +126,7 @@ def test_counts_without_rare_words(scheme: str, smooth: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_where_all_words_are_known_classes_are_those_of_words_seen_once(scheme: str) -> None:
+def test_if_all_words_are_known_classes_come_from_words_seen_once(scheme: str) -> None:
     sentences = [[("a", "X"), ("b", "Y")], [("a", "X"), ("c", "Z")]]
     lexicon, counts = build_lexicon(sentences, LexiconOptions(scheme, 1, 0))
     assert lexicon.words == ("a", "b", "c")

@@ -191,7 +191,7 @@ def test_sums_and_posteriors_equal_enumeration(make: Callable[[Grammar, int], Mo
 
 
 @family
-def test_no_factors_are_factors_of_one(make: Callable[[Grammar, int], Model]) -> None:
+def test_no_factors_equal_factors_of_one(make: Callable[[Grammar, int], Model]) -> None:
     for number, (grammar, forest) in enumerate(forests(4)):
         model = make(grammar, number)
         plain, ones = model.posterior(forest), model.posterior(forest, np.zeros(forest.n_edges))

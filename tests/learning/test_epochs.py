@@ -31,7 +31,7 @@ class Flat:
         return float(self.value.sum())
 
 
-def test_it_ends_when_the_score_no_longer_rises() -> None:
+def test_training_stops_when_the_score_no_longer_rises() -> None:
     examples = Examples(2**10)
     for _ in range(4):
         examples.append(np.zeros(1, np.int32))
@@ -60,7 +60,7 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
         Checkpoint(str(path), resume=True).load()
 
 
-def test_examples_come_back_whatever_holds_them() -> None:
+def test_examples_are_the_same_from_memory_and_disk() -> None:
     arrays = [np.arange(size, dtype=np.int32) for size in (5, 700, 3, 900, 1)]
     for limit in (0, 2820, 10**6):
         examples = Examples(limit)

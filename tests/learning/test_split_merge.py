@@ -101,7 +101,7 @@ def test_em_never_lowers_the_likelihood(plain: Parser, em: TreeEm) -> None:
         state = State(model, state.groups)
 
 
-def test_one_subtype_is_at_its_best_at_once(plain: Parser, em: TreeEm) -> None:
+def test_one_subtype_converges_at_once(plain: Parser, em: TreeEm) -> None:
     model = first_state(plain).model
     again = em.maximise(model.shape, em.expect(model), SmoothingOptions(0.01, 0.1, 0.5))
     np.testing.assert_allclose(again.weight, plain.weight, rtol=1e-9)
@@ -129,7 +129,7 @@ def test_noise_keeps_probabilities(plain: Parser) -> None:
     assert (state.model.shape.subtypes == 4).all()
 
 
-def test_the_loss_of_one_merge_is_about_what_is_lost(plain: Parser, em: TreeEm) -> None:
+def test_the_estimated_loss_of_a_merge_is_close_to_the_real_one(plain: Parser, em: TreeEm) -> None:
     """For a subtype that occurs at most once in a tree, the approximation of Petrov et al. is exact."""
     state = split(first_state(plain), 0.5, 4)
     for _ in range(6):
@@ -164,13 +164,13 @@ def test_least_useful_pairs_are_merged(plain: Parser) -> None:
     assert max(loss[::2][merged]) < min(loss[::2][np.logical_not(merged)])
 
 
-def test_threads_change_no_bit(data: TreeData) -> None:
+def test_threads_do_not_change_the_result(data: TreeData) -> None:
     one, other = (learn(data, SplitMergeOptions(**SHORT), Run(threads=threads))[0] for threads in (1, 3))
     assert np.array_equal(one.finest.weight, other.finest.weight)
     assert np.array_equal(one.groups, other.groups)
 
 
-def test_subtypes_are_as_many_as_merging_leaves(plain: Parser, data: TreeData) -> None:
+def test_numbers_of_subtypes_after_merging(plain: Parser, data: TreeData) -> None:
     learned, facts = learn(data, SplitMergeOptions(**SHORT), Run())
     n_symbols, n_subtypes = len(plain.grammar.symbols), learned.finest.shape.n_subtypes
     assert [item["subtypes"] for item in facts["cycles"]] == [2 * n_symbols - n_symbols // 2, n_subtypes]
@@ -180,7 +180,7 @@ def test_subtypes_are_as_many_as_merging_leaves(plain: Parser, data: TreeData) -
         assert learned.finest.project(group, learned.usage).is_probability
 
 
-def test_an_interrupted_run_goes_on_to_the_same_grammar(trees: list[Tree], tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_to_the_same_grammar(trees: list[Tree], tmp_path: Path) -> None:
     path = str(tmp_path / "run.checkpoint")
 
     def run(checkpoint: Checkpoint | None, stop: int = 99, **changed: Any) -> Parser:
@@ -266,7 +266,7 @@ def test_the_gradient_of_the_conditional_likelihood(data: TreeData) -> None:
         assert slope[at] == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
-def test_learning_goes_on_after_an_interruption(data: TreeData, tmp_path: Path) -> None:
+def test_training_resumes_after_an_interruption(data: TreeData, tmp_path: Path) -> None:
     some = TreeData(data.coarse, data.scheme, data.trees[:60])
 
     def run(checkpoint: Checkpoint | None, stop: bool = False) -> Lvg:
@@ -283,7 +283,7 @@ def test_learning_goes_on_after_an_interruption(data: TreeData, tmp_path: Path) 
     assert np.array_equal(run(Checkpoint(path, resume=True)).weight, run(None).weight)
 
 
-def test_options_that_make_no_sense_are_refused() -> None:
+def test_invalid_options_are_refused() -> None:
     wrong: dict[str, Any]
     for wrong in ({"cycles": 0}, {"split_iterations": 0}, {"merged": 1.0}, {"noise": -0.1}):
         with pytest.raises(UsageError):

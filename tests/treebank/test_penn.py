@@ -76,7 +76,7 @@ def test_leaves_of_three_fields(tmp_path: Path) -> None:
     assert str(tree) == "(sn (da0ms0 El el) (nc x))"
 
 
-def test_a_byte_order_mark_is_no_part_of_the_tree(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_tree(tmp_path: Path) -> None:
     assert read(tmp_path, "\ufeff(NN a)\n") == ["(NN a)"]
 
 
@@ -216,7 +216,7 @@ def test_parser_output_may_be_empty(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "(A a) (B b)", "(A a", "(A a))"])
-def test_parse_tree_wants_one_tree(text: str) -> None:
+def test_parse_tree_expects_one_tree(text: str) -> None:
     with pytest.raises(TreebankError, match=r"^<text>:1: "):
         parse_tree(text)
 
