@@ -1,4 +1,4 @@
-"""Many sentences at once, and their answers as text."""
+"""Annotating many sentences, and their output as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a parser and a tagger say of a sentence, beyond what the command line shows."""
+"""Results of parsers and taggers, beyond what the command line shows."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_k_best_sequences(tagger: Tagger) -> None:
     sequences = tagger.tag(SENTENCE, count=5).sequences
     assert len({tuple(sequence.tags) for sequence in sequences}) == 5
     assert sequences[0] == tagger.tag(SENTENCE, "viterbi").sequences[0]
-    for sequence in sequences:  # of an HMM the chain is the model
+    for sequence in sequences:  # for an HMM the chain is the model
         assert sequence.score == pytest.approx(sequence.log_prob, abs=1e-9)
     with pytest.raises(UsageError, match="one sequence"):
         tagger.tag(SENTENCE, "posterior", count=2)

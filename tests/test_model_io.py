@@ -1,4 +1,4 @@
-"""Models on disk: the same bytes for the same training, and no file that gets past the checks by accident.
+"""Models on disk: the same bytes for the same training, and checks that detect every damaged file.
 
 Everything is tried on a model of every family that can be trained, and on a product of parsers.
 """
@@ -65,14 +65,14 @@ def path(request: pytest.FixtureRequest, folder: Path) -> Path:
 
 
 def answers(model: Model) -> list[Any]:
-    """What a model says of some sentences."""
+    """A model's results for some sentences."""
     if isinstance(model, Parser):
         return [model.parse(text.split(), count=3, marginals=True) for text in SENTENCES]
     return [model.tag(text.split(), decoder) for text in SENTENCES for decoder in ("posterior", "viterbi")]
 
 
 def check_answers(model: Model) -> None:
-    """A model, whatever its numbers, has an answer to every sentence."""
+    """Check that a model, whatever its parameters, has a result for every sentence."""
     for text, answer in zip(SENTENCES, answers(model)[:: 1 if isinstance(model, Parser) else 2], strict=True):
         assert len(answer.words) == len(text.split())
         if isinstance(model, Parser):
@@ -174,7 +174,7 @@ def test_a_truncated_file_is_refused(path: Path, tmp_path: Path) -> None:
 
 
 def mutated(data: bytes, draw: random.Random) -> bytes:
-    """The bytes after one to four small accidents, half of them in the header."""
+    """The bytes after one to four small corruptions, half of them in the header."""
     changed = bytearray(data)
     header = 8 + int.from_bytes(data[:8], "little")
     for _ in range(draw.choice((1, 1, 2, 4))):
@@ -199,7 +199,7 @@ def mutated(data: bytes, draw: random.Random) -> bytes:
 
 
 def survey(path: Path, seed: int, count: int) -> tuple[int, int]:
-    """(refused, harmless) of mutated files; anything but a refusal or the same model is an error."""
+    """The numbers of refused and harmless mutated files; anything except a refusal or the same model is an error."""
     data = path.read_bytes()
     draw = random.Random(seed)
     n_refused = n_harmless = 0
@@ -238,7 +238,7 @@ def test_random_corruptions_do_not_crash_the_process(folder: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{100 * len(NAMES)}\n", "")
 
 
-# Files that someone made, with the right digest: nothing but the checks stands between them and the kernels.
+# Crafted files with a correct digest: only the checks protect the kernels from them.
 
 
 def parts_of(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -285,7 +285,7 @@ VALUES: tuple[Any, ...] = (
 
 def test_header_fields_of_any_value(path: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(path)
-    free = {"version", "fingerprint", "info"}  # told, not used
+    free = {"version", "fingerprint", "info"}  # shown but not used
     optional = {"cleaning", "binarisation", "column"}
     unused = {"column"} if header["task"] == "parser" else {"cleaning", "binarisation"}
     for name in header:
@@ -435,18 +435,18 @@ def test_a_parser_labelled_as_a_tagger(folder: Path, tmp_path: Path) -> None:
     assert "is not one of right, left, head" in refused(sealed(direction, tensors), tmp_path)
 
 
-# What families keep: their arrays and their facts.
+# What families store: their arrays and their facts.
 
 
 def own_arrays(tensors: dict[str, Any], kind: type = np.generic) -> list[str]:
-    """The names of the arrays that are the family's, of a kind of numbers."""
+    """The names of the family's arrays of a kind of numbers."""
     return sorted(
         name for name, array in tensors.items() if name.startswith("family.") and issubclass(array.dtype.type, kind)
     )
 
 
 def refused_or_harmless(data: bytes, folder: Path) -> bool:
-    """Whether the bytes are a model; if so it answers."""
+    """Whether the bytes are a model; if so, checks that it gives results."""
     try:
         model = reload(data, folder)
     except ModelError:
@@ -456,7 +456,7 @@ def refused_or_harmless(data: bytes, folder: Path) -> bool:
 
 
 def places_of(array: Any) -> list[tuple[int, ...]]:
-    """The first, a middle and the last place of an array."""
+    """The first, a middle and the last index of an array."""
     return [np.unravel_index(index, array.shape) for index in {0, array.size // 2, array.size - 1} if array.size]
 
 
@@ -559,7 +559,7 @@ LIMITS = (
 
 
 def limits_of(array: Any) -> tuple[float, float]:
-    """The least and the greatest number of an array's type."""
+    """The smallest and the largest number of an array's type."""
     found = np.iinfo(array.dtype) if issubclass(array.dtype.type, np.integer) else np.finfo(array.dtype)
     return found.min, found.max
 
@@ -588,7 +588,7 @@ def test_impossible_numbers_of_subtypes(folder: Path, tmp_path: Path, name: str)
     for limits in ([0.0, 1e-300, 1e300], [1e308], [0.0, 1.0], [0.0]):
         weight = np.random.default_rng(1).choice(limits, tensors["family.weight"].size)
         data = sealed(header, {**tensors, "family.weight": weight})
-        if name == "split-merge-parser" and max(limits) > 1e200:  # its coarser grammars may be too large for numbers
+        if name == "split-merge-parser" and max(limits) > 1e200:  # its coarser grammars may overflow
             refused_or_harmless(data, tmp_path)
         else:
             check_answers(reload(data, tmp_path))

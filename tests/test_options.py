@@ -1,4 +1,4 @@
-"""One description of every option: what it allows, and that flags, config files, keywords and models agree on it."""
+"""Options: allowed values, and agreement of flags, config files, keywords and models."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Sample(Options):
 
 
 def refusal_of(**values: Any) -> str:
-    """The message that values of a sample get, after checking that it is one line."""
+    """The error message for these values of a sample, after checking that it is one line."""
     with pytest.raises(UsageError) as caught:
         Sample(**values)
     assert "\n" not in str(caught.value)
@@ -99,7 +99,7 @@ class TestValues:
     def test_a_changed_default_keeps_the_description(self) -> None:
         @dataclass(frozen=True)
         class Other(Sample):
-            """The same with another default."""
+            """A sample with another default."""
 
             count: int = with_default(Sample, "count", 8)
 
@@ -190,12 +190,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 
 
 def flags_of(options: dict[str, Any]) -> list[str]:
-    """Options as a command line has them."""
+    """Options as command-line flags."""
     return [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))]
 
 
 def trained(task: str, data: dict[str, Path], out: str, *arguments: object) -> Outcome:
-    """`lveg train TASK`, after checking that it went well."""
+    """Run `lveg train TASK` and check that it succeeded."""
     outcome = run_main("train", task, data[task], "--out", out, "-q", *arguments)
     assert outcome.status == 0, outcome.err
     return outcome
@@ -279,7 +279,7 @@ class TestFlags:
     def test_an_option_of_another_family_is_refused_by_name(self, data: dict[str, Path]) -> None:
         for task, model in FAMILIES:
             own = {item.name for item in options_of(task, model)}
-            own |= {item.name for item in described(trainable_contexts(task).values())}  # these ask for the context
+            own |= {item.name for item in described(trainable_contexts(task).values())}  # these turn the context on
             for other in trainable(task).values():
                 for item in describe(other.load_options()):
                     if item.name not in own:
@@ -366,7 +366,7 @@ class TestMemory:
     def test_every_trained_family_counts_its_parameters(
         self, data: dict[str, Path], monkeypatch: pytest.MonkeyPatch, task: str, model: str
     ) -> None:
-        """The count is exact, but for what is removed in the end, or is one weight for several choices."""
+        """The count is exact, except for parameters that are removed at the end or shared by several combinations."""
         kind, counted = find(task, model), list[int]()
         monkeypatch.setattr(
             f"{kind.learning.partition(':')[0]}.check_memory", lambda _, count, __: counted.append(count), raising=False
@@ -417,7 +417,7 @@ class TestFailedTraining:
             assert not os.path.exists("m")
 
     def test_keeps_the_last_good_checkpoint(self, data: dict[str, Path]) -> None:
-        """Steps of 100 add up until a weight is too large for a number, some epochs after the first."""
+        """Steps of 100 add up until a weight overflows, some epochs after the first."""
         options = flags_of({
             "model": "lvg", "objective": "discriminative", "subtypes": 2, "learning_rate": 100.0, "decay": 1.0,
             "batch": 1000, "patience": 0, "l2": 0.0,
@@ -454,7 +454,7 @@ SHELLS = {
 @pytest.mark.parametrize("shell", list(SHELLS))
 class TestCompletion:
     def complete(self, monkeypatch: pytest.MonkeyPatch, shell: str, *words: str) -> str:
-        """What the shell is offered for the last word."""
+        """The completions of the last word."""
         filled = {"words": "\n".join(words), "last": len(words) - 1, "text": " ".join(words)}
         monkeypatch.setenv("_LVEG_COMPLETE", f"complete_{shell}")
         for name, value in SHELLS[shell].items():

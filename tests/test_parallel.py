@@ -1,4 +1,4 @@
-"""Work in order, in chunks, and what happens where reading fails."""
+"""Parallel work in order, chunks, and errors while reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public names are those that `__all__` lists, each can be had, and type checkers see what they are."""
+"""The public names are those in `__all__`, each can be imported, and type checkers see their types."""
 
 from __future__ import annotations
 

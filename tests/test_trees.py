@@ -54,7 +54,7 @@ def test_bare_label(label: str, bare: str) -> None:
         ("( (S (SYM *) (Fz *) (CD 0) (NN *T*-1)))", "(TOP (S (SYM *) (Fz *) (CD 0) (NN *T*-1)))"),
         ("( (S (sn.x *) (grup *0*)))", "(TOP (S (sn.x *) (grup *0*)))"),
         ("(NP (NP-SBJ (NP (NN a))))", "(TOP (NP (NN a)))"),
-        # A trace beside the only other child makes X over X.
+        # Removing a trace next to the only other child gives X over X.
         ("(VP (VP-1 (VB a)) (NP (-NONE- *)))", "(TOP (VP (VB a)))"),
         # A phrase and its tag may share a name; both stay.
         ("(ROOT (NN (NN a)))", "(TOP (NN (NN a)))"),

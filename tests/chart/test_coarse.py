@@ -95,8 +95,8 @@ def test_tags_of_every_word_sum_to_one() -> None:
 
 @pytest.mark.parametrize(("p_node", "p_edge"), [(0.01, 0.01), (0.1, 0.1), (0.2, 0.02), (0.02, 0.2)])
 def test_pruning_keeps_rules_above_the_threshold(p_node: float, p_edge: float) -> None:
-    """Nothing below the thresholds is kept; every derivation all of whose parts are well above them is."""
-    slack = 1.2  # nodes far below the threshold hand nothing down
+    """Nothing below the thresholds is kept; every derivation whose parts are all well above them is."""
+    slack = 1.2  # nodes far below the threshold pass nothing down
     pruned = 0
     for case in CASES:
         grammar, weight = subject(case.toy)
@@ -260,7 +260,7 @@ def test_rules_are_sorted_as_forests_need_them() -> None:
 
 
 def test_a_sentence_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many thresholds have to be tried; a second time only with glue, which is another grammar."""
+    """The sentence is read once, however many thresholds are tried, and again only for the glue grammar."""
     calls: list[Any] = []
 
     def read(*facts: Any) -> Any:

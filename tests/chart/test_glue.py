@@ -1,4 +1,4 @@
-"""Never without an answer: every fallback, and glue for any words with any tags."""
+"""Every sentence gets a forest: all fallbacks, and glue for any words with any tags."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_glue_respects_a_word_that_is_not_a_constituent() -> None:
 
 
 def test_glue_without_nonterminals() -> None:
-    """Trees of one tag each leave no phrase to glue with."""
+    """If every tree is a single tag, there is no phrase to glue with."""
     grammar = tree_grammar([Tree("TOP", [_leaf("N", "dogs")])], Binarisation(), LexiconOptions())
     parses = CoarseParser(grammar, pcfg_weights(grammar)).parses(["dogs", "cats", "x"], 1e-5)
     assert parses.fallback == "glue"
@@ -187,7 +187,7 @@ def test_relaxing_twice_gives_the_same_bytes() -> None:
 
 
 def _glue_alone() -> CoarseParser:
-    """A grammar of one tag and no phrase: what is derived beyond one word is glue."""
+    """A grammar of one tag and no phrase: everything longer than one word is derived by glue."""
     grammar = tree_grammar([Tree("TOP", [_leaf("N", "dogs")])], Binarisation(), LexiconOptions())
     return CoarseParser(grammar, pcfg_weights(grammar))
 

@@ -209,7 +209,7 @@ def test_symbols_are_left_out_according_to_the_estimate(share: float, monkeypatc
         parser = quick(case.toy)
         left = likely_total(case.toy, case.terminals, parser.chain, share * 1e-3)
         log_z, _ = parser.prune(case.words, 1e-3, 1e-3)
-        expected = left if left > 0 else total(case.found)  # where nothing is left, everything counts again
+        expected = left if left > 0 else total(case.found)  # if nothing is left, the exact chart is used
         assert math.isclose(math.exp(log_z), expected, rel_tol=1e-9)
         fewer += 0 < left < total(case.found) * (1 - 1e-6)
     assert fewer > 20
@@ -270,7 +270,7 @@ def test_the_exact_chart_is_used_if_nothing_is_likely(monkeypatch: pytest.Monkey
 
 
 def test_long_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Z is far below the smallest double, and more is kept than there is room for at first."""
+    """Z is far below the smallest double, and more rules are kept than the initial capacity."""
     monkeypatch.setattr(coarse, "_UNLIKELY", 1e-200)
     dice = random.Random(4)
     terminals = [int(dice.random() < 0.3) for _ in range(150)]
@@ -284,7 +284,7 @@ def test_long_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_exact_chart_is_not_used_if_the_likely_one_has_a_parse(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So its kernels need not be compiled."""
+    """Then its kernels need not be compiled."""
     monkeypatch.setattr(coarse, "_UNLIKELY", 1e-200)
     monkeypatch.setattr(coarse, "exact_chart", None)
     for case in CASES[:50]:

@@ -1,4 +1,4 @@
-"""Memory for charts: kept, lent to one borrower at a time, and bounded."""
+"""Memory for charts: reused, used by one borrower at a time, and bounded."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pruned(parser: CoarseParser, words: Sequence[str]) -> Forest:
 
 
 def test_old_contents_of_a_block_do_not_matter() -> None:
-    """Sentences of all lengths, one after the other and by several threads, as each alone."""
+    """Sentences of all lengths, in sequence and on several threads, give the same forests as each alone."""
     for case in random_cases(20, seed=31, most=100):
         for is_exact in (True, False):
             parser = CoarseParser(*subject(case.toy), is_exact=is_exact)

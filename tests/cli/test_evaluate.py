@@ -1,4 +1,4 @@
-"""`lveg evaluate`: the keys that the contract names, in every form of the verb."""
+"""`lveg evaluate`: the documented JSON keys, in every form of the command."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_sample_refusals(run: Run) -> None:
 
 
 def test_an_output_that_is_an_input_is_refused(run: Run, samples: Samples) -> None:
-    """Models, treebanks, grammars and lists of trees survive, whatever they are called."""
+    """Models, treebanks, grammars and lists of trees are not overwritten, even under another name."""
     for source, name in ((samples.parser, "p"), (samples.tagger, "t"), (samples.dev_trees, "trees.mrg")):
         Path(name).write_bytes(source.read_bytes())
     Path("p2").write_bytes(Path("p").read_bytes())

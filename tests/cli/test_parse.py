@@ -1,4 +1,4 @@
-"""`lveg parse`: every input form in, every output form out, and one clear line where that cannot be."""
+"""`lveg parse`: every input format, every output format, and one-line error messages."""
 
 from __future__ import annotations
 

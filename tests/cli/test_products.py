@@ -1,4 +1,4 @@
-"""`--with`, `--prune-with` and `--constraints`: several parsers, and parsers that keep to given trees."""
+"""`--with`, `--prune-with` and `--constraints`: several parsers, and parsers restricted to given trees."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_unusual_words(run: Run, samples: Samples) -> None:
 def test_skip_bad_skips_and_counts(run: Run, samples: Samples) -> None:
     good = "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
     Path("a.conllu").write_text(good + "1\ta\n\n" + good)
-    for threads in (1, 2):  # what came before the fault is answered, whatever the number of threads
+    for threads in (1, 2):  # sentences before the fault are tagged, with any number of threads
         outcome = run("tag", samples.tagger, "a.conllu", "--threads", threads)
         assert outcome.status == 2
         assert outcome.out.count("\n\n") == 1

@@ -1,4 +1,4 @@
-"""`lveg train`: models from files, and refusals before the work, not after it."""
+"""`lveg train`: models from files, and errors that are raised before the work."""
 
 from __future__ import annotations
 

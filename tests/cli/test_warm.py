@@ -1,4 +1,4 @@
-"""`lveg warm`, and what is said while kernels are compiled."""
+"""`lveg warm`, and the notices while kernels are compiled."""
 
 from __future__ import annotations
 

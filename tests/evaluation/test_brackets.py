@@ -38,7 +38,7 @@ EVALB = DATA.resolve().parent / "evalb"
 QUOTING = replace(COLLINS, quote_labels=frozenset({"``", "''", "POS", "NN"}))
 
 GOLD = "(TOP (S (NP (DT The) (NN cat)) (VP (VBD saw) (NP (DT a) (NN dog))) (. .)))"
-# Of S(0,5) NP(0,2) VP(2,4) NP(3,4) NP(4,5) the first two are right, VP crosses NP(3,5); one tag is wrong.
+# Of S(0,5) NP(0,2) VP(2,4) NP(3,4) NP(4,5) the first two are correct, VP crosses NP(3,5); one tag is wrong.
 WRONG = "(TOP (S (NP (DT The) (NN cat)) (VP (VBD saw) (NP (DT a))) (NP (NNP dog)) (. .)))"
 
 
@@ -101,7 +101,7 @@ def test_equivalent_labels_apply_to_phrases_tags_and_deletion() -> None:
 def test_equivalence_is_not_transitive_and_matching_is_in_order() -> None:
     params = replace(COLLINS, eq_labels=(("A", "B"), ("B", "C")))
     assert score("(TOP (A (NN x)))", "(TOP (C (NN x)))", params).matched == 0
-    # B takes A, the first it meets; C is left for A, which it is not equal to.
+    # Gold B is matched with the system's A; gold A is left with the system's C, to which it is not equal.
     assert score("(TOP (B (A (NN x))))", "(TOP (A (C (NN x))))", params).matched == 1
     assert score("(TOP (A (B (NN x))))", "(TOP (A (C (NN x))))", params).matched == 2
 

@@ -1,4 +1,4 @@
-"""Resampling against what it must tend to: enumeration, and cases worked out by hand."""
+"""Resampling against its limits: enumeration, and cases computed by hand."""
 
 from __future__ import annotations
 

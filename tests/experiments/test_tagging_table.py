@@ -1,4 +1,4 @@
-"""The script of the tagging table, on a little data: rows, resuming, what is drawn."""
+"""The script of the tagging table, on small data: rows, resuming, plots."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_without_pruning_levels_change_nothing() -> None:
 
 
 def pruned_sum(model: SplitMerge, grammar: Grammar, forest: Forest) -> float:
-    """The summed weight of what the coarse level leaves, derivation by derivation and subtype by subtype."""
+    """The total weight of what the coarse level keeps, by enumeration of derivations and subtypes."""
     coarse = model.finest.project(model.groups[0], model.usage)
     known = annotated(coarse, grammar, forest)
     z = sum(value for _, _, value in known)

@@ -38,7 +38,7 @@ def small_forests(count: int, seed: int = 5) -> list[tuple[Grammar, Floats, Fore
 
 
 def random_model(grammar: Grammar, weight: Floats, dim: int, covariance: str, seed: int, count: int = 2) -> Gm:
-    """A grammar far from its start: every parameter is random."""
+    """A grammar with random values for every parameter."""
     dice = np.random.default_rng(seed)
     first = start(grammar, weight, count, dim, covariance, alpha=1.0, seed=seed)
     return Gm(
@@ -111,7 +111,7 @@ def test_gradients_equal_central_differences(dim: int, covariance: str, count: i
 
 
 def check_gradient(model: Gm, grammar: Grammar, forest: Forest, dice: random.Random) -> None:
-    """Of log weights, means and log standard deviations of components that the forest uses."""
+    """Check log weights, means and log standard deviations of components that the forest uses."""
     slope = np.zeros_like(model.value)
     assert model.run(plan(forest), None, Ask([1.0], slope)) == pytest.approx(model.log_z(forest))
     used = sorted({int(rule) for rule in forest.edge_rule if rule >= 0})

@@ -1,4 +1,4 @@
-"""Products of models against the sum of logs, edge by edge, and what becomes of one model twice."""
+"""Products of models against the sum of logs, edge by edge, and the product of a model with itself."""
 
 from __future__ import annotations
 

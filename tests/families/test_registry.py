@@ -1,4 +1,4 @@
-"""Which families there are, and how those of other packages are found."""
+"""Available families, and how those of other packages are found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALL = [kind for task in TASKS for kind in kinds(task).values()]
 
 @pytest.fixture
 def offered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
-    """Entry points that packages are made to have."""
+    """Entry points that are added to packages."""
     points: list[EntryPoint] = []
     monkeypatch.setattr(registry, "entry_points", lambda group: [point for point in points if point.group == group])
     kinds.cache_clear()

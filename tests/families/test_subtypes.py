@@ -19,7 +19,7 @@ from lveg.grammar.grammar import Grammar
 
 
 def split_merge(grammar: Grammar, seed: int) -> SplitMerge:
-    """Four subtypes a symbol, two groups of them, random weights."""
+    """Four subtypes per symbol, in two groups, with random weights."""
     dice = np.random.default_rng(seed)
     shape = shape_of(grammar, np.full(len(grammar.symbols), 4, np.int32))
     groups = np.tile(np.array([0, 0, 1, 1], np.int32), len(grammar.symbols))[None]
@@ -28,7 +28,7 @@ def split_merge(grammar: Grammar, seed: int) -> SplitMerge:
 
 
 def multi_scale(grammar: Grammar, seed: int) -> MultiScale:
-    """Two subtypes a symbol, productions that tie some choices, random log weights."""
+    """Two subtypes per symbol, productions that tie some combinations, random log weights."""
     dice = np.random.default_rng(seed)
     shape = shape_of(grammar, np.full(len(grammar.symbols), 2, np.int32))
     production = np.cumsum(dice.random(shape.size) < 0.6).astype(np.int32)

@@ -36,13 +36,13 @@ def random_grammar(seed: int) -> Grammar:
 
 
 def random_lvg(grammar: Grammar, subtypes: int, seed: int) -> TagLvg:
-    """Weights that sum to nothing in particular."""
+    """Random unnormalised weights."""
     first = start_lvg(grammar, hmm_weights(grammar), subtypes)
     return first.with_value(first.value + np.random.default_rng(seed).normal(0, 1.0, first.value.shape))
 
 
 def random_gm(grammar: Grammar, components: int, dim: int, covariance: str, seed: int) -> TagGm:
-    """Parameters far from a start."""
+    """Random parameters."""
     dice = np.random.default_rng(seed)
     model = start_gm(grammar, hmm_weights(grammar), components, dim, covariance)
     parts = model.parts(model.value)
@@ -129,7 +129,7 @@ def gm_weight_by_components(model: TagGm, grammar: Grammar, terminals: list[int]
     deviation = np.exp(np.broadcast_to(log_std, mean.shape))
 
     def integral(*columns: int) -> float:
-        """Of the product of Gaussians, a dimension after the other."""
+        """The integral of the product of Gaussians, dimension by dimension."""
         value = 1.0
         for d in range(model.dim):
             density = np.ones_like(GRID)

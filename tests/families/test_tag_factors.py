@@ -44,13 +44,13 @@ class Case(NamedTuple):
 
 
 def random_lvg(subtypes: int, seed: int) -> TagLvg:
-    """Weights that sum to nothing in particular."""
+    """Random unnormalised weights."""
     value = np.random.default_rng(seed).normal(0, 1.0, size_of(TAGS, EMISSIONS, subtypes))
     return TagLvg(open_table(TAGS), TAGS, EMISSIONS, subtypes, value)
 
 
 def random_gm(components: int, dim: int, covariance: str, seed: int) -> TagGm:
-    """Parameters far from a start."""
+    """Random parameters."""
     links = TAGS * TAGS + TAGS
     gaussians = (2 * links + EMISSIONS) * components
     sizes = (

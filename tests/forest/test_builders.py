@@ -1,4 +1,4 @@
-"""Forests from trees, and what joining and cutting them keeps."""
+"""Forests from trees, their unions and parts."""
 
 from __future__ import annotations
 

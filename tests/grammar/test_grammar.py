@@ -33,7 +33,7 @@ SMALL = [
 
 
 def everything(grammar: Grammar) -> list[bytes]:
-    """All that a grammar holds, as bytes."""
+    """The whole contents of a grammar, as bytes."""
     arrays = (grammar.rule_lhs, grammar.rule_left, grammar.rule_right, grammar.count)
     rest = (grammar.symbols, grammar.paths, grammar.lexicon.words, grammar.lexicon.classes, grammar.fingerprint)
     return [array.tobytes() for array in arrays] + [repr(part).encode() for part in rest]

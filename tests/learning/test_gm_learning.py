@@ -1,4 +1,4 @@
-"""Learning a Gaussian mixture grammar on a small treebank: it gets better, and threads change nothing."""
+"""Training a Gaussian mixture grammar on a small treebank: it improves, and threads change nothing."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def trained(trees: list[Tree], dev: list[Tree]) -> Trained:
 
 
 def learned(data: TreeData, count: int, run: Run, **options: Any) -> Gm:
-    """The grammar learned from the first trees; `options` are what differs from SMALL."""
+    """The grammar trained on the first trees; `options` override SMALL."""
     return learn(replace(data, trees=data.trees[:count]), GmOptions(**SMALL | options), run)[0]
 
 
@@ -134,7 +134,7 @@ def test_viterbi_is_refused(trained: Trained) -> None:
 
 
 class StopError(Exception):
-    """Somebody pulled the plug."""
+    """An interruption."""
 
 
 def test_an_interrupted_run_resumes_to_the_same_bits(trees: list[Tree], tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_spread_of_weights_and_its_gradient(trained: Trained) -> None:
 
 
 def spread_with(gm: Gm, log_weight: Floats) -> float:
-    """The spread of other weights."""
+    """The spread with these weights."""
     return weight_spread(replace(gm, log_weight=log_weight))[0]
 
 
@@ -224,7 +224,7 @@ def test_sparse_weights_lose_components(plain: Parser, data: TreeData) -> None:
 
 
 def assert_same_probabilities(plain: Parser, trees: list[Tree], one: Gm, other: Gm) -> None:
-    """Of a few trees."""
+    """Compare the probabilities of a few trees."""
     for tree in trees[:10]:
         log_probs = [replace(plain, family=family).log_prob(tree) for family in (one, other)]
         assert log_probs[0] == pytest.approx(log_probs[1])

@@ -1,4 +1,4 @@
-"""Gaussian grammars that start from discrete subtypes: where means are, what components weigh, runs from files."""
+"""Gaussian grammars that start from discrete subtypes: means, component weights, and runs from files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Multi-scale grammars: splits that change nothing, ties that lose nothing, gradients, and runs."""
+"""Multi-scale grammars: splits and ties that change nothing, gradients, and training runs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_splits_without_noise_change_nothing_whatever_is_tied(data: TreeData) ->
 
 
 def test_productions_are_nodes_of_the_subtype_trees(data: TreeData) -> None:
-    """In a block, what shares a production is a product of sets, each a node of the binary tree of its symbol."""
+    """In a block, the combinations that share a production are a product of nodes of the subtype trees."""
     scales = first_scales(data)
     for number in (1, 2):
         scales = split(scales, 0.5, number)

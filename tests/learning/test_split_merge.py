@@ -1,4 +1,4 @@
-"""EM, splitting and merging: what must never fall, what must be restored, and runs that are the same in every bit."""
+"""EM, splitting and merging: the likelihood never falls, merging undoes splits, and runs are bit-identical."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StopError(Exception):
 
 @pytest.fixture(scope="module")
 def plain(trees: list[Tree]) -> Parser:
-    """The treebank grammar, with words as they are counted."""
+    """The treebank grammar, with unsmoothed word counts."""
     return train_parser(trees, model="pcfg", smooth=0)
 
 
@@ -78,7 +78,7 @@ def test_the_likelihood_is_that_of_the_trees(plain: Parser, em: TreeEm, trees: l
 
 
 def test_em_never_lowers_the_likelihood(plain: Parser, em: TreeEm) -> None:
-    """With its prior: a tenth of a token for every symbol that it takes no unary step, shared among subtypes."""
+    """Including the prior: a tenth of a token per symbol for taking no unary step, shared among subtypes."""
 
     def with_prior(model: Lvg, value: float) -> float:
         stay, shape = model._stays()[:-1], model.shape
@@ -148,7 +148,7 @@ def test_the_estimated_loss_of_a_merge_is_close_to_the_real_one(plain: Parser, e
         group = np.arange(shape.n_subtypes) - np.repeat(shape.first[:-1], shape.subtypes)
         group[shape.first[symbol] : shape.first[symbol + 1]] = 0
         found = uses.log_likelihood - likelihood(em, merge(state, group.astype(np.int32), uses.subtypes).model)
-        # A unary step's division by what is left of its child mixes otherwise where the symbol takes both.
+        # If a symbol takes both kinds of steps, the division in unary rules makes the mixture differ.
         assert loss[shape.first[symbol]] == pytest.approx(found, rel=1e-6, abs=1e-6)
         checked += 1
     assert checked > 3

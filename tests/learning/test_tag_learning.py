@@ -1,4 +1,4 @@
-"""Learning taggers: likelihoods rise, one subtype is the HMM, threads and interruptions change nothing."""
+"""Training taggers: likelihoods rise, one subtype is the HMM, threads and interruptions change nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 def learn(grammar: Grammar, tagged: Tagged, options: dict[str, Any], run: Run = PLAIN) -> Chains:
-    """A family that is learned with these options."""
+    """A family trained with these options."""
     rest = dict(options)
     kind = find("tagger", rest.pop("model"))
     own = kind.load_options()(**rest)
@@ -75,7 +75,7 @@ def learn(grammar: Grammar, tagged: Tagged, options: dict[str, Any], run: Run = 
 @pytest.mark.parametrize("subtypes", [1, 2, 4])
 @pytest.mark.parametrize("smoothing", [0.0, 10.0])
 def test_em_never_lowers_the_likelihood(grammar: Grammar, tagged: Tagged, subtypes: int, smoothing: float) -> None:
-    """With the prior's part; without a prior, of the likelihood itself."""
+    """Including the prior; without a prior, the likelihood itself never falls."""
     weight = hmm_weights(grammar)
     model = start_lvg(grammar, weight, subtypes)
     em = TagEm(model, grammar, weight, model.examples(grammar, tagged), smoothing, PLAIN)
@@ -180,7 +180,7 @@ def test_same_bits_on_any_number_of_threads(grammar: Grammar, tagged: Tagged, na
 
 
 class StopError(Exception):
-    """A run is interrupted."""
+    """An interruption."""
 
 
 @pytest.mark.parametrize("name", list(OPTIONS))

@@ -1,4 +1,4 @@
-"""CoNLL-U: no byte changes, and every fault has its place."""
+"""CoNLL-U: no byte changes, and every fault is located."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_every_end_of_file_round_trips(tmp_path: Path, cut: int, line_end: str) 
     assert written(sentences) == text
     assert sentences[1].words() == ["vamos", "nos", "a", "el", "_"]
     assert sentences[1].column("misc")[-1] == "_"
-    # Another sentence behind it gets the blank line that was missing.
+    # The missing blank line is added before another sentence.
     again = read(tmp_path, written([*sentences, sentences[0]]))
     assert [sentence.words() for sentence in again] == [sentence.words() for sentence in [*sentences, sentences[0]]]
 

@@ -1,4 +1,4 @@
-"""Bracketed trees from files: every layout, and every fault with its place."""
+"""Bracketed trees from files: every layout, and every fault is located."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(tmp_path: Path, text: str, faults: Faults | None = None, allow_empty: b
 
 
 def skimmed(tmp_path: Path, text: str) -> tuple[list[str], list[str]]:
-    """The trees that are left and the faults without the folder's name."""
+    """The remaining trees, and the faults without the folder's name."""
     faults = Faults(skip=True)
     found = read(tmp_path, text, faults)
     return found, [message.removeprefix(f"{tmp_path}/") for message in faults.messages]

@@ -1,4 +1,4 @@
-"""The grammar's format, the laws of sampling, and the treebank that lveg ships."""
+"""The grammar's format, properties of sampling, and the treebank that lveg ships."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_faults_name_file_and_line(text: str, line: int, what: str) -> None:
 
 
 class OnlyRandom(random.Random):
-    """A generator whose one promised method works."""
+    """A generator with only the method that Python guarantees."""
 
     def getrandbits(self, k: int) -> int:
         raise AssertionError("only random() keeps its sequence from one Python to the next")

@@ -226,6 +226,6 @@ def test_blocks_without_words_are_kept_on_request(tmp_path: Path) -> None:
     assert [found.words for found in read_sentences(path)] == [["a", "_"]]
     kept = list(read_sentences(path, Reading(keep_blanks=True)))
     assert "".join(str(found.sentence) for found in kept) == text
-    # A file that ends without a blank line gets one where another follows.
+    # A file that ends without a blank line gets one if another file follows.
     twice = "".join(str(found.sentence) for found in read_sentences([path, path], Reading(keep_blanks=True)))
     assert twice == f"{text}\n\n{text}"
