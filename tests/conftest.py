@@ -1,4 +1,4 @@
-"""What every test may ask for."""
+"""Fixtures and settings for all tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The time that a drawn example takes says more about the machine than about the code.
+# The time of a generated example depends more on the machine than on the code.
 settings.register_profile("lveg", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("lveg")
 

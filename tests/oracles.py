@@ -1,7 +1,7 @@
-"""Slow and obviously right: every derivation of a short sentence, one by one, in plain Python.
+"""Slow but obviously correct: enumerates every derivation of a short sentence in plain Python.
 
-A toy grammar is lists of rules with weights. Only `subject`, which hands a toy to the code under test, `toy_of`,
-which reads one back from its arrays, and the listing of a forest's edges at the end know of lveg.
+A toy grammar is a list of rules with weights. Only `subject`, which passes a toy to the code under test, `toy_of`,
+which reads one back from its arrays, and the listing of a forest's edges at the end use lveg.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def derivations(toy: Toy, terminals: Sequence[int]) -> list[Derivation]:
 
 
 def count_derivations(toy: Toy, terminals: Sequence[int]) -> int:
-    """How many derivations there are, without listing them."""
+    """The number of derivations, without listing them."""
     n = len(terminals)
     plain: dict[tuple[int, int, int], int] = defaultdict(int)
     full: dict[tuple[int, int, int], int] = defaultdict(int)
@@ -426,7 +426,7 @@ def anchored_of(forest: Forest, edges: Sequence[int]) -> tuple[Anchored, ...]:
 def central_difference(
     function: Callable[[np.ndarray], float], value: np.ndarray, place: int, step: float = 1e-4
 ) -> float:
-    """The derivative in one parameter, with an error of the order step⁴."""
+    """The derivative with respect to one parameter, with an error of order step⁴."""
 
     def moved(by: float) -> float:
         other = value.copy()

@@ -1,4 +1,4 @@
-"""Small data and quick options, for tests that go over every family there is."""
+"""Small data and quick options, for tests that run over every family."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def options_of(task: str, model: str) -> list[Described]:
 
 
 def quick_options(task: str, model: str) -> dict[str, Any]:
-    """Options with which a family is learned in a moment."""
+    """Options with which a family is trained quickly."""
     own = {item.name for item in options_of(task, model)}
     return {name: value for name, value in QUICK.items() if name in own}
 

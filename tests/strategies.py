@@ -1,4 +1,4 @@
-"""What to draw: words, labels, trees and CoNLL-U sentences."""
+"""Hypothesis strategies: words, labels, trees and CoNLL-U sentences."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from lveg.trees import Tree
 
-# Everything that UTF-8 can hold but brackets and ASCII white space, so also U+2009, U+0085 and U+2028.
+# Everything in Unicode except brackets and ASCII white space, so also U+2009, U+0085 and U+2028.
 _CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="() \t\r\n\v\f")
 
 
 def words() -> st.SearchStrategy[str]:
-    """Words that can stand in a bracketed tree as they are."""
+    """Words that need no escaping in a bracketed tree."""
     awkward = st.sampled_from(["*", "0", "*0*", "-LRB-", "_", "1\\/2", "#", "¤\u2009", "a\u200ab", "a\x85b", "|"])
     return st.text(_CHARACTERS, min_size=1, max_size=6) | awkward
 

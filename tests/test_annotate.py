@@ -1,4 +1,4 @@
-"""Many sentences at once, and their answers as text."""
+"""Annotating many sentences, and their output as text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tagger() -> Tagger:
 
 
 class TestParsing:
-    def test_answers_come_in_order_whatever_the_threads(self, parser: Parser) -> None:
+    def test_parses_are_in_order_for_any_number_of_threads(self, parser: Parser) -> None:
         expected = [parser.parse(sentence.words).tree for sentence in INPUTS]
         for threads in (1, 3):
             pairs = list(parse_all(parser, iter(INPUTS), threads=threads))
@@ -51,7 +51,7 @@ class TestParsing:
         (long,) = parse_all(parser, INPUTS[:1], ParseSettings(max_words=2))
         assert long[1].fallback == "flat"
 
-    def test_explanations_respect_what_is_given(self, parser: Parser) -> None:
+    def test_explanations_respect_given_tags(self, parser: Parser) -> None:
         settings = ParseSettings(keep_tags=True, explained=True)
         for sentence, parse in parse_all(parser, INPUTS[:5], settings):
             rivals = [one.rival for one in parse.explanations if one.rival is not None]
@@ -61,14 +61,14 @@ class TestParsing:
         assert parser.explain("") == []
         assert parser.parse(INPUTS[0].words).explanations == []
 
-    def test_trees_to_keep_to(self, parser: Parser) -> None:
+    def test_parsing_restricted_to_trees(self, parser: Parser) -> None:
         best = [parser.parse(sentence.words, count=5).trees[-1].tree for sentence in INPUTS[:5]]
         kept = [Input(tree.words(), within=[tree]) for tree in best]
         assert [parse.tree for _, parse in parse_all(parser, kept)] == best
         pruned = parse_all(parser, INPUTS[:5], ParseSettings(pruner=parser, prune_count=1))
         assert [parse.tree for _, parse in pruned] == [parser.parse(one.words).tree for one in INPUTS[:5]]
 
-    def test_a_fault_names_the_place_after_the_answers_before_it(self, parser: Parser) -> None:
+    def test_a_fault_names_its_position_after_earlier_results(self, parser: Parser) -> None:
         bad = Input(["a"], ["NOTAG"], file="dev.conllu", line=7)
         answers = parse_all(parser, [*INPUTS[:2], bad], ParseSettings(keep_tags=True), threads=2)
         assert [next(answers)[0].id for _ in range(2)] == [0, 1]
@@ -77,7 +77,7 @@ class TestParsing:
 
 
 @pytest.mark.parametrize("chunk_size", [1, 7, 128])
-def test_tags_come_in_order_whatever_the_chunks(tagger: Tagger, chunk_size: int) -> None:
+def test_tags_are_in_order_for_any_chunk_size(tagger: Tagger, chunk_size: int) -> None:
     expected = [tagger.tag(sentence.words, count=2, posteriors=True) for sentence in INPUTS]
     for threads in (1, 3):
         pairs = list(tag_all(tagger, iter(INPUTS), TagSettings(None, 2, True), threads, chunk_size))

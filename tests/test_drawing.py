@@ -16,7 +16,7 @@ def picture(*lines: str) -> str:
     return "\n".join(lines)
 
 
-def test_labels_stand_over_their_children_and_words_on_the_last_line() -> None:
+def test_labels_are_over_their_children_and_words_on_the_last_line() -> None:
     assert draw_text(parse_tree(SMALL)) == picture(
         "        TOP",
         "         │",
@@ -30,7 +30,7 @@ def test_labels_stand_over_their_children_and_words_on_the_last_line() -> None:
     )
 
 
-def test_a_child_in_the_middle_stands_under_its_parent() -> None:
+def test_a_child_in_the_middle_is_under_its_parent() -> None:
     assert draw_text(parse_tree("(NP (DT a) (JJ big) (NN cat))")) == picture(
         "     NP",
         "┌────┼────┐",
@@ -40,14 +40,14 @@ def test_a_child_in_the_middle_stands_under_its_parent() -> None:
     )
 
 
-def test_a_child_one_column_off_the_middle_takes_its_parent_over_itself() -> None:
+def test_a_parent_is_over_a_child_one_column_off_the_middle() -> None:
     assert draw_text(parse_tree("(NP (DT each) (JJ heavy) (NN box))")).splitlines()[:2] == [
         "        NP",
         " ┌──────┼─────┐",
     ]
 
 
-def test_a_label_wider_than_what_is_below_moves_it_to_the_middle() -> None:
+def test_children_are_centred_under_a_wider_label() -> None:
     assert draw_text(parse_tree("(LABEL (B c))")) == picture("LABEL", "  │", "  B", "  │", "  c")
 
 
@@ -95,7 +95,7 @@ def test_a_tree_too_wide_becomes_an_outline() -> None:
     )
 
 
-def test_sampled_trees_are_drawn_whole_and_connected() -> None:
+def test_sampled_trees_are_drawn_completely_and_connected() -> None:
     for tree in sample_trees(read_grammar(), 60, seed=11):
         lines = draw_text(tree).splitlines()
         assert lines[-1].split() == tree.words()
@@ -107,7 +107,7 @@ def test_sampled_trees_are_drawn_whole_and_connected() -> None:
         assert joined.count("┴") + joined.count("┼") == len(branching)
 
 
-def test_depth_is_no_limit() -> None:
+def test_deep_trees_are_drawn() -> None:
     tree = Tree("NN", (), "deep")
     for _ in range(5000):
         tree = Tree("X", [tree])

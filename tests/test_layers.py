@@ -1,4 +1,4 @@
-"""Which part of the package may import which, and that only a family knows its name."""
+"""Which part of the package may import which, and that families are not named outside their folders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lveg.families.registry import kinds
 SOURCE = Path(lveg.__file__).parent
 
 ANYWHERE = {"_version", "errors", "options", "report", "parallel", "trees"}
-"""What every part may import, but for kernels and for these themselves."""
+"""What every part may import, except kernels and these themselves."""
 
 LAYERS = {
     "kernels": "",
@@ -58,7 +58,7 @@ LAYERS = {
     "__main__": "cli",
     "": "",
 }
-"""What each part may import beside itself and what anything may. A module belongs to the part with the longest name."""
+"""What each part may import besides itself and ANYWHERE. A module belongs to the part with the longest name."""
 
 
 @cache
@@ -72,12 +72,12 @@ def modules() -> dict[str, ast.Module]:
 
 
 def imports_of(name: str) -> set[str]:
-    """The modules of the package that a module imports, inside functions too, but not for type checkers alone."""
+    """The modules of the package that a module imports, inside functions too, but not only for type checkers."""
     return {target for node in runtime_nodes(modules()[name]) for target in targets_of(node) if target != name}
 
 
 def runtime_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those under `if TYPE_CHECKING`."""
+    """All nodes except those under `if TYPE_CHECKING`."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             for other in node.orelse:
@@ -103,7 +103,7 @@ def targets_of(node: ast.AST) -> Iterator[str]:
 
 
 def part_of(module: str) -> str | None:
-    """The part that a module belongs to, None for one that the table lacks."""
+    """The part that a module belongs to, None if it is not in the table."""
     while module not in LAYERS and "." in module:
         module = module.rpartition(".")[0]
     return module if module in LAYERS else None
@@ -118,12 +118,12 @@ def test_imports_point_down(name: str) -> None:
         assert "*" in allowed or part_of(target) in allowed, f"lveg.{name} must not import lveg.{target}"
 
 
-def test_the_table_names_only_what_there_is() -> None:
+def test_the_table_names_only_existing_parts() -> None:
     assert {part_of(name) for name in modules()} == set(LAYERS)
     assert {name for allowed in LAYERS.values() for name in allowed.split()} <= {"*", *LAYERS}
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def test_there_are_no_import_cycles() -> None:
     graph = {name: imports_of(name) for name in modules() if name}
     try:
         TopologicalSorter(graph).prepare()
@@ -137,14 +137,14 @@ AS_A_USER = {"demo.py"}
 
 
 def names_of_families() -> set[str]:
-    """What families are called, in files, options and folders, but for words that mean something else as well."""
+    """The names of families in files, options and folders, except words that have other meanings as well."""
     folders = {path.parent.name for path in (SOURCE / "families").glob("*/__init__.py")}
     names = {name for task in ("parser", "tagger") for name in kinds(task)}
     return (folders | names | {name.replace("-", "_") for name in names}) - {"product", "forms", "contextual"}
 
 
 def words_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Identifiers, and the words of texts, with their lines; comments and docstrings tell of anything."""
+    """Identifiers, and the words of strings, with their lines; comments and docstrings are ignored."""
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
@@ -169,7 +169,7 @@ def words_of(path: Path) -> Iterator[tuple[int, str]]:
     ],
     ids=lambda path: str(path.relative_to(SOURCE)),
 )
-def test_no_family_is_known_by_name(path: Path) -> None:
+def test_no_family_is_named_outside_its_folder(path: Path) -> None:
     known = names_of_families()
     assert {"gm", "lvg", "split-merge", "split_merge", "multi-scale", "multi_scale", "pcfg", "hmm"} <= known
     assert [f"{path.name}:{line}: {word}" for line, word in words_of(path) if word in known] == []

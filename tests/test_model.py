@@ -1,4 +1,4 @@
-"""What a parser and a tagger say of a sentence, beyond what the command line shows."""
+"""Results of parsers and taggers, beyond what the command line shows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_gold_trees_have_a_probability(parser: Parser) -> None:
         assert -math.inf < parser.log_prob(tree) <= 0
 
 
-def test_a_tree_that_the_grammar_lacks_has_none(parser: Parser) -> None:
+def test_a_tree_that_is_not_derived_has_no_probability(parser: Parser) -> None:
     assert parser.log_prob(parse_tree("(TOP (PP (NP (DT the)) (NP (DT the))))")) == -math.inf
     with pytest.raises(UsageError, match="no words"):
         parser.log_prob(parse_tree("(TOP (NP (-NONE- *)))"))
@@ -67,7 +67,7 @@ def test_tag_probabilities(tagger: Tagger) -> None:
     assert tagger.tag([]).tags == []
 
 
-def test_many_sentences_are_answered_as_each_alone(tagger: Tagger) -> None:
+def test_many_sentences_are_tagged_like_each_alone(tagger: Tagger) -> None:
     several = [SENTENCE, [], SENTENCE[:1], ["Zyx-9", *SENTENCE]]
     choices: tuple[dict[str, Any], ...] = ({}, {"decoder": "viterbi"}, {"count": 3}, {"posteriors": True})
     for options in choices:
@@ -88,7 +88,7 @@ def test_k_best_sequences(tagger: Tagger) -> None:
     sequences = tagger.tag(SENTENCE, count=5).sequences
     assert len({tuple(sequence.tags) for sequence in sequences}) == 5
     assert sequences[0] == tagger.tag(SENTENCE, "viterbi").sequences[0]
-    for sequence in sequences:  # of an HMM the chain is the model
+    for sequence in sequences:  # for an HMM the chain is the model
         assert sequence.score == pytest.approx(sequence.log_prob, abs=1e-9)
     with pytest.raises(UsageError, match="one sequence"):
         tagger.tag(SENTENCE, "posterior", count=2)
@@ -105,7 +105,7 @@ class TestSentencesAsTexts:
     def test_only_ascii_white_space_separates(self) -> None:
         assert words_of("¤\u2009 a\u200ab\x85c \v\fd") == ["¤\u2009", "a\u200ab\x85c", "d"]
 
-    def test_nothing_is_an_empty_sentence(self, parser: Parser, tagger: Tagger) -> None:
+    def test_an_empty_text_is_an_empty_sentence(self, parser: Parser, tagger: Tagger) -> None:
         sentences: tuple[str | Sequence[str], ...] = ("", " \n", [], ())
         for nothing in sentences:
             assert parser.parse(nothing).tree == EMPTY_TREE
@@ -136,7 +136,7 @@ ODD_CALLS: dict[str, tuple[Callable[[Parser, Tagger], object], str]] = {
 
 
 @pytest.mark.parametrize("name", list(ODD_CALLS))
-def test_what_cannot_be_asked_gets_one_line(parser: Parser, tagger: Tagger, name: str) -> None:
+def test_invalid_arguments_give_a_one_line_error(parser: Parser, tagger: Tagger, name: str) -> None:
     call, message = ODD_CALLS[name]
     with pytest.raises(UsageError) as caught:
         call(parser, tagger)
@@ -184,7 +184,7 @@ class TestTrainingFromMemory:
         assert parser.info["config"]["components"] == 2
         assert parser.parse("The dog saw a cat .").tree.words() == ["The", "dog", "saw", "a", "cat", "."]
 
-    def test_what_cannot_be_learned_from(self) -> None:
+    def test_invalid_training_data_is_refused(self) -> None:
         sources: tuple[Any, ...] = ([], (), iter(()))
         for source in sources:
             with pytest.raises(UsageError, match="no trees to learn from"):

@@ -1,4 +1,4 @@
-"""Models on disk: the same bytes for the same training, and no file that gets past the checks by accident.
+"""Models on disk: the same bytes for the same training, and checks that detect every damaged file.
 
 Everything is tried on a model of every family that can be trained, and on a product of parsers.
 """
@@ -65,14 +65,14 @@ def path(request: pytest.FixtureRequest, folder: Path) -> Path:
 
 
 def answers(model: Model) -> list[Any]:
-    """What a model says of some sentences."""
+    """A model's results for some sentences."""
     if isinstance(model, Parser):
         return [model.parse(text.split(), count=3, marginals=True) for text in SENTENCES]
     return [model.tag(text.split(), decoder) for text in SENTENCES for decoder in ("posterior", "viterbi")]
 
 
 def check_answers(model: Model) -> None:
-    """A model, whatever its numbers, has an answer to every sentence."""
+    """Check that a model, whatever its parameters, has a result for every sentence."""
     for text, answer in zip(SENTENCES, answers(model)[:: 1 if isinstance(model, Parser) else 2], strict=True):
         assert len(answer.words) == len(text.split())
         if isinstance(model, Parser):
@@ -101,10 +101,10 @@ def refused(data: bytes, folder: Path) -> str:
 
 class TestRoundTrip:
     @pytest.mark.parametrize(("task", "model"), FAMILIES)
-    def test_a_loaded_model_says_the_same(self, folder: Path, task: str, model: str) -> None:
+    def test_a_loaded_model_gives_the_same_results(self, folder: Path, task: str, model: str) -> None:
         assert answers(load_model(str(folder / f"{model}-{task}"))) == answers(learned(folder, task, model))
 
-    def test_a_loaded_product_says_the_same(self, folder: Path) -> None:
+    def test_a_loaded_product_gives_the_same_results(self, folder: Path) -> None:
         members = [parser_of(folder / f"{model}-parser") for task, model in FAMILIES if task == "parser"]
         assert answers(load_model(str(folder / "product-parser"))) == answers(combine(members))
 
@@ -152,7 +152,7 @@ class TestForeignFiles:
     def test_are_named(self, tmp_path: Path, data: bytes, what: str) -> None:
         assert what in refused(data, tmp_path)
 
-    def test_directory_and_nothing(self, tmp_path: Path) -> None:
+    def test_directory_and_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(ModelError, match="cannot be opened: Is a directory"):
             load_model(str(tmp_path))
         with pytest.raises(ModelError, match="cannot be opened: No such file"):
@@ -164,7 +164,7 @@ class TestForeignFiles:
             load_model(str(tmp_path / "a"))
 
 
-def test_a_file_cut_anywhere_is_refused(path: Path, tmp_path: Path) -> None:
+def test_a_truncated_file_is_refused(path: Path, tmp_path: Path) -> None:
     data = path.read_bytes()
     draw = random.Random(1)
     lengths = {*range(300), *range(len(data) - 100, len(data)), *(draw.randrange(len(data)) for _ in range(300))}
@@ -174,7 +174,7 @@ def test_a_file_cut_anywhere_is_refused(path: Path, tmp_path: Path) -> None:
 
 
 def mutated(data: bytes, draw: random.Random) -> bytes:
-    """The bytes after one to four small accidents, half of them in the header."""
+    """The bytes after one to four small corruptions, half of them in the header."""
     changed = bytearray(data)
     header = 8 + int.from_bytes(data[:8], "little")
     for _ in range(draw.choice((1, 1, 2, 4))):
@@ -199,7 +199,7 @@ def mutated(data: bytes, draw: random.Random) -> bytes:
 
 
 def survey(path: Path, seed: int, count: int) -> tuple[int, int]:
-    """(refused, harmless) of mutated files; anything but a refusal or the same model is an error."""
+    """The numbers of refused and harmless mutated files; anything except a refusal or the same model is an error."""
     data = path.read_bytes()
     draw = random.Random(seed)
     n_refused = n_harmless = 0
@@ -219,13 +219,13 @@ def saved(model: Model) -> bytes:
     return container.pack(*model_io._encode(model))
 
 
-def test_thousands_of_accidents_are_refused_or_harmless(path: Path) -> None:
+def test_random_corruptions_are_refused_or_harmless(path: Path) -> None:
     n_refused, n_harmless = survey(path, 7, 3000)
     assert n_refused + n_harmless == 3000
     assert n_refused > 2500
 
 
-def test_accidents_do_not_crash_a_process(folder: Path) -> None:
+def test_random_corruptions_do_not_crash_the_process(folder: Path) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from pathlib import Path; from test_model_io import survey\n"
@@ -238,7 +238,7 @@ def test_accidents_do_not_crash_a_process(folder: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{100 * len(NAMES)}\n", "")
 
 
-# Files that someone made, with the right digest: nothing but the checks stands between them and the kernels.
+# Crafted files with a correct digest: only the checks protect the kernels from them.
 
 
 def parts_of(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -253,7 +253,7 @@ def sealed(header: dict[str, Any] | str, tensors: dict[str, Any]) -> bytes:
     return container.pack(text, tensors)
 
 
-def test_sealing_is_what_saving_does(path: Path, tmp_path: Path) -> None:
+def test_sealing_equals_saving(path: Path, tmp_path: Path) -> None:
     data = path.read_bytes()
     text, tensors = container.unpack(data)
     assert sealed(text, tensors) == data
@@ -285,7 +285,7 @@ VALUES: tuple[Any, ...] = (
 
 def test_header_fields_of_any_value(path: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(path)
-    free = {"version", "fingerprint", "info"}  # told, not used
+    free = {"version", "fingerprint", "info"}  # shown but not used
     optional = {"cleaning", "binarisation", "column"}
     unused = {"column"} if header["task"] == "parser" else {"cleaning", "binarisation"}
     for name in header:
@@ -305,7 +305,7 @@ def test_header_fields_of_any_value(path: Path, tmp_path: Path) -> None:
     refused(sealed({**header, "more": 1}, tensors), tmp_path)
 
 
-def test_other_versions_say_what_to_do(path: Path, tmp_path: Path) -> None:
+def test_other_versions_give_advice(path: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(path)
     message = refused(sealed({**header, "format": FORMAT + 1}, tensors), tmp_path)
     assert f"has format {FORMAT + 1}; this version of lveg reads format {FORMAT}" in message
@@ -313,7 +313,7 @@ def test_other_versions_say_what_to_do(path: Path, tmp_path: Path) -> None:
     assert "not installed here" in refused(sealed({**header, "family": "rnn"}, tensors), tmp_path)
 
 
-def test_json_that_is_odd(path: Path, tmp_path: Path) -> None:
+def test_unusual_json(path: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(path)
     text = json.dumps(header)
     deep = "[" * 100_000 + "]" * 100_000
@@ -339,7 +339,7 @@ def test_json_that_is_odd(path: Path, tmp_path: Path) -> None:
     refused(sealed(f'{text[:-1]}, "n_binary": {header["n_binary"] + 1}}}', tensors), tmp_path)
 
 
-def test_safetensors_headers_that_are_odd(tmp_path: Path) -> None:
+def test_unusual_safetensors_headers(tmp_path: Path) -> None:
     deep = "[" * 100_000 + "]" * 100_000
     for text in (
         f'{{"a":{deep}}}',
@@ -358,7 +358,7 @@ def test_safetensors_headers_that_are_odd(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["count", "weight"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1e-300, -1.0])
-def test_numbers_that_are_none(path: Path, tmp_path: Path, name: str, value: float) -> None:
+def test_numbers_that_are_not_finite(path: Path, tmp_path: Path, name: str, value: float) -> None:
     header, tensors = parts_of(path)
     for index in (0, tensors[name].size // 2, -1):
         changed = tensors[name].copy()
@@ -367,7 +367,7 @@ def test_numbers_that_are_none(path: Path, tmp_path: Path, name: str, value: flo
 
 
 @pytest.mark.parametrize("factor", [0.0, 1e-320, 1e-9, 1e10, 1e307])
-def test_weights_that_are_no_probabilities_are_refused_or_harmless(path: Path, tmp_path: Path, factor: float) -> None:
+def test_weights_that_are_not_probabilities_are_refused_or_harmless(path: Path, tmp_path: Path, factor: float) -> None:
     header, tensors = parts_of(path)
     data = sealed(header, {**tensors, "weight": tensors["weight"] * factor})
     if header["task"] == "tagger":
@@ -387,7 +387,7 @@ def test_symbols_that_do_not_exist(path: Path, tmp_path: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", list(model_io._ARRAYS))
-def test_arrays_of_another_form(path: Path, tmp_path: Path, name: str) -> None:
+def test_arrays_of_other_types_or_shapes(path: Path, tmp_path: Path, name: str) -> None:
     header, tensors = parts_of(path)
     array = tensors[name]
     changes: tuple[Callable[[], Any], ...] = (
@@ -415,7 +415,7 @@ def test_rules_in_another_order(path: Path, tmp_path: Path) -> None:
         refused(sealed(header, {**tensors, **changed}), tmp_path)
 
 
-def test_a_lexicon_that_leaves_words_without_an_answer(path: Path, tmp_path: Path) -> None:
+def test_a_lexicon_that_leaves_words_without_terminals_or_tags(path: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(path)
     words, classes = header["words"], header["classes"]
     renamed = [name if name != "UNK" else "ELSE" for name in classes]
@@ -425,7 +425,7 @@ def test_a_lexicon_that_leaves_words_without_an_answer(path: Path, tmp_path: Pat
     assert "no tag" in refused(sealed({**header, "words": [*words, "\u2603"]}, tensors), tmp_path)
 
 
-def test_a_parser_in_the_dress_of_a_tagger(folder: Path, tmp_path: Path) -> None:
+def test_a_parser_labelled_as_a_tagger(folder: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(folder / "pcfg-parser")
     dressed = {**header, "task": "tagger", "family": "hmm", "column": "upos"}
     assert "not those of a tagger" in refused(sealed(dressed, tensors), tmp_path)
@@ -435,18 +435,18 @@ def test_a_parser_in_the_dress_of_a_tagger(folder: Path, tmp_path: Path) -> None
     assert "is not one of right, left, head" in refused(sealed(direction, tensors), tmp_path)
 
 
-# What families keep: their arrays and their facts.
+# What families store: their arrays and their facts.
 
 
 def own_arrays(tensors: dict[str, Any], kind: type = np.generic) -> list[str]:
-    """The names of the arrays that are the family's, of a kind of numbers."""
+    """The names of the family's arrays of a kind of numbers."""
     return sorted(
         name for name, array in tensors.items() if name.startswith("family.") and issubclass(array.dtype.type, kind)
     )
 
 
 def refused_or_harmless(data: bytes, folder: Path) -> bool:
-    """Whether the bytes are a model; if so it answers."""
+    """Whether the bytes are a model; if so, checks that it gives results."""
     try:
         model = reload(data, folder)
     except ModelError:
@@ -456,7 +456,7 @@ def refused_or_harmless(data: bytes, folder: Path) -> bool:
 
 
 def places_of(array: Any) -> list[tuple[int, ...]]:
-    """The first, a middle and the last place of an array."""
+    """The first, a middle and the last index of an array."""
     return [np.unravel_index(index, array.shape) for index in {0, array.size // 2, array.size - 1} if array.size]
 
 
@@ -464,8 +464,8 @@ FREE_FACTS = {"count"}
 """Facts that no array depends on: other values of the same type are allowed within their bounds."""
 
 
-class TestWhatFamiliesKeep:
-    def test_numbers_that_are_none(self, path: Path, tmp_path: Path) -> None:
+class TestFamilyData:
+    def test_numbers_that_are_not_finite(self, path: Path, tmp_path: Path) -> None:
         header, tensors = parts_of(path)
         for name in own_arrays(tensors, np.floating):
             for place in places_of(tensors[name]):
@@ -529,7 +529,7 @@ class TestWhatFamiliesKeep:
             refused(sealed({**header, "facts": {key: facts[key] for key in facts if key != name}}, tensors), tmp_path)
         refused(sealed({**header, "facts": {**facts, "more": 1}}, tensors), tmp_path)
 
-    def test_one_family_in_the_dress_of_another(self, path: Path, tmp_path: Path) -> None:
+    def test_a_file_that_names_another_family(self, path: Path, tmp_path: Path) -> None:
         header, tensors = parts_of(path)
         for family in {*kinds("parser"), *kinds("tagger")} - {header["family"]}:
             refused(sealed({**header, "family": family}, tensors), tmp_path)
@@ -559,7 +559,7 @@ LIMITS = (
 
 
 def limits_of(array: Any) -> tuple[float, float]:
-    """The least and the greatest number of an array's type."""
+    """The smallest and the largest number of an array's type."""
     found = np.iinfo(array.dtype) if issubclass(array.dtype.type, np.integer) else np.finfo(array.dtype)
     return found.min, found.max
 
@@ -578,7 +578,7 @@ def test_taggers_with_large_parameters_still_tag(folder: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["lvg-parser", "split-merge-parser"])
-def test_subtypes_that_cannot_be(folder: Path, tmp_path: Path, name: str) -> None:
+def test_impossible_numbers_of_subtypes(folder: Path, tmp_path: Path, name: str) -> None:
     header, tensors = parts_of(folder / name)
     for number in (-(2**31), -1, 0, 3, 4097, 2**21, 2**31 - 1):
         subtypes = tensors["family.subtypes"].copy()
@@ -588,13 +588,13 @@ def test_subtypes_that_cannot_be(folder: Path, tmp_path: Path, name: str) -> Non
     for limits in ([0.0, 1e-300, 1e300], [1e308], [0.0, 1.0], [0.0]):
         weight = np.random.default_rng(1).choice(limits, tensors["family.weight"].size)
         data = sealed(header, {**tensors, "family.weight": weight})
-        if name == "split-merge-parser" and max(limits) > 1e200:  # its coarser grammars may be too large for numbers
+        if name == "split-merge-parser" and max(limits) > 1e200:  # its coarser grammars may overflow
             refused_or_harmless(data, tmp_path)
         else:
             check_answers(reload(data, tmp_path))
 
 
-def test_groups_that_are_none(folder: Path, tmp_path: Path) -> None:
+def test_invalid_groups(folder: Path, tmp_path: Path) -> None:
     header, tensors = parts_of(folder / "split-merge-parser")
     groups = tensors["family.groups"]
     assert groups.shape[0] == 1
@@ -608,7 +608,7 @@ def test_groups_that_are_none(folder: Path, tmp_path: Path) -> None:
 class TestNested:
     """Families that are made of others."""
 
-    def test_members_that_are_none(self, folder: Path, tmp_path: Path) -> None:
+    def test_invalid_members(self, folder: Path, tmp_path: Path) -> None:
         header, tensors = parts_of(folder / "product-parser")
         parts = header["facts"]["parts"]
         for number, part in enumerate(parts):
@@ -621,7 +621,7 @@ class TestNested:
         for changed in (parts[:-1], parts[1:], parts[::-1], [*parts, parts[-1]], []):
             refused(sealed({**header, "facts": {"parts": changed}}, tensors), tmp_path)
 
-    def test_made_of_what_cannot_be_multiplied(self, folder: Path, tmp_path: Path) -> None:
+    def test_members_that_cannot_be_multiplied(self, folder: Path, tmp_path: Path) -> None:
         header, tensors = parts_of(folder / "pcfg-parser")
         plain = {"name": "pcfg", "facts": {}}
         product = {"name": "product", "facts": {"parts": [plain]}}
@@ -689,7 +689,7 @@ class TestWriting:
         assert os.listdir(tmp_path) == ["m"]
         assert target.read_text() == "old"
 
-    def test_a_folder_that_is_not_there(self, path: Path, tmp_path: Path) -> None:
+    def test_a_missing_folder(self, path: Path, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="cannot be written: No such file or directory"):
             save_model(load_model(str(path)), str(tmp_path / "none" / "m"))
         with pytest.raises(UsageError, match="cannot be written: Is a directory"):
@@ -709,7 +709,7 @@ class TestWriting:
         assert (tmp_path / "copy").read_bytes() == path.read_bytes()
         assert (tmp_path / "pipe").is_fifo()
 
-    def test_others_may_read_it(self, path: Path, tmp_path: Path) -> None:
+    def test_the_file_is_readable_by_others(self, path: Path, tmp_path: Path) -> None:
         save_model(load_model(str(path)), str(tmp_path / "m"))
         (tmp_path / "plain").write_text("")
         assert (tmp_path / "m").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -1,4 +1,4 @@
-"""One description of every option: what it allows, and that flags, config files, keywords and models agree on it."""
+"""Options: allowed values, and agreement of flags, config files, keywords and models."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Sample(Options):
 
 
 def refusal_of(**values: Any) -> str:
-    """The message that values of a sample get, after checking that it is one line."""
+    """The error message for these values of a sample, after checking that it is one line."""
     with pytest.raises(UsageError) as caught:
         Sample(**values)
     assert "\n" not in str(caught.value)
@@ -99,7 +99,7 @@ class TestValues:
     def test_a_changed_default_keeps_the_description(self) -> None:
         @dataclass(frozen=True)
         class Other(Sample):
-            """The same with another default."""
+            """A sample with another default."""
 
             count: int = with_default(Sample, "count", 8)
 
@@ -149,7 +149,7 @@ class TestToml:
         "text",
         ["", "\"'", "\\", "\\n", "a\nb\r\nc\td", "\0\x01\x1f\x7f\x80\x85\u2028\ufeff", "# = [x]", "\U0001f600", '"""'],
     )
-    def test_odd_texts_in_a_file(self, tmp_path: Path, text: str) -> None:
+    def test_unusual_texts_in_a_file(self, tmp_path: Path, text: str) -> None:
         path = tmp_path / "a.toml"
         path.write_text(to_toml({"empty": text, "seed": 3}), encoding="utf-8", newline="")
         assert read_config(str(path)) == {"empty": text, "seed": 3}
@@ -165,7 +165,7 @@ class TestToml:
         ],
         ids=["text", "twice", "bytes", "long", "deep"],
     )
-    def test_what_is_none(self, tmp_path: Path, data: bytes, message: str) -> None:
+    def test_invalid_files(self, tmp_path: Path, data: bytes, message: str) -> None:
         path = tmp_path / "a.toml"
         path.write_bytes(data)
         with pytest.raises(UsageError) as caught:
@@ -173,7 +173,7 @@ class TestToml:
         assert str(caught.value).startswith(f"{path}: {message}")
         assert "\n" not in str(caught.value)
 
-    def test_what_is_not_there(self, tmp_path: Path) -> None:
+    def test_a_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="nowhere: cannot be opened: No such file"):
             read_config(str(tmp_path / "nowhere"))
         with pytest.raises(UsageError, match="cannot be opened: Is a directory"):
@@ -190,12 +190,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 
 
 def flags_of(options: dict[str, Any]) -> list[str]:
-    """Options as a command line has them."""
+    """Options as command-line flags."""
     return [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))]
 
 
 def trained(task: str, data: dict[str, Path], out: str, *arguments: object) -> Outcome:
-    """`lveg train TASK`, after checking that it went well."""
+    """Run `lveg train TASK` and check that it succeeded."""
     outcome = run_main("train", task, data[task], "--out", out, "-q", *arguments)
     assert outcome.status == 0, outcome.err
     return outcome
@@ -203,7 +203,9 @@ def trained(task: str, data: dict[str, Path], out: str, *arguments: object) -> O
 
 class TestConfigs:
     @pytest.mark.parametrize(("task", "model"), FAMILIES)
-    def test_info_prints_what_trains_the_same_bytes_again(self, data: dict[str, Path], task: str, model: str) -> None:
+    def test_info_prints_a_config_that_trains_the_same_bytes(
+        self, data: dict[str, Path], task: str, model: str
+    ) -> None:
         trained(task, data, "first", "--model", model, "--seed", 3, *flags_of(quick_options(task, model)))
         config = run_main("info", "first", "--config")
         assert (config.status, config.err) == (0, "")
@@ -214,7 +216,7 @@ class TestConfigs:
         lveg.save(learn(data[task], **read_config("c.toml")), "third")
         assert Path("first").read_bytes() == Path("third").read_bytes()
 
-    def test_a_config_says_what_flags_say(self, data: dict[str, Path]) -> None:
+    def test_a_config_is_equivalent_to_flags(self, data: dict[str, Path]) -> None:
         Path("c.toml").write_text(
             'model = "lvg"\nsubtypes = 2\nepochs = 1\nnoise = 1e-1\nbinarise = "left"\nkeep_traces = true\nseed = 2\n'
         )
@@ -225,7 +227,7 @@ class TestConfigs:
         )  # fmt: skip
         assert Path("a").read_bytes() == Path("b").read_bytes()
 
-    def test_flags_prevail(self, data: dict[str, Path]) -> None:
+    def test_flags_take_precedence(self, data: dict[str, Path]) -> None:
         Path("c.toml").write_text('model = "pcfg"\nbinarise = "left"\nkeep_functions = true\nhorizontal = 1\n')
         trained("parser", data, "a", "--config", "c.toml", "--binarise", "right", "--no-keep-functions")
         trained("parser", data, "b", "--model", "pcfg", "--horizontal", 1)
@@ -255,13 +257,13 @@ class TestConfigs:
             ("seed 3", "is not TOML"),
         ],
     )
-    def test_refusals_name_file_and_key(self, data: dict[str, Path], text: str, message: str) -> None:
+    def test_errors_name_file_and_key(self, data: dict[str, Path], text: str, message: str) -> None:
         Path("c.toml").write_text(text + "\n")
         refusal = run_main("train", "parser", data["parser"], "--out", "m", "--config", "c.toml").refusal()
         assert refusal.startswith(f"lveg: c.toml: {message}")
         assert not os.path.exists("m")
 
-    def test_a_config_that_is_not_there(self, data: dict[str, Path]) -> None:
+    def test_a_missing_config(self, data: dict[str, Path]) -> None:
         refusal = run_main("train", "parser", data["parser"], "--out", "m", "--config", "none.toml").refusal()
         assert refusal == "lveg: none.toml: cannot be opened: No such file or directory\n"
 
@@ -277,7 +279,7 @@ class TestFlags:
     def test_an_option_of_another_family_is_refused_by_name(self, data: dict[str, Path]) -> None:
         for task, model in FAMILIES:
             own = {item.name for item in options_of(task, model)}
-            own |= {item.name for item in described(trainable_contexts(task).values())}  # these ask for the context
+            own |= {item.name for item in described(trainable_contexts(task).values())}  # these turn the context on
             for other in trainable(task).values():
                 for item in describe(other.load_options()):
                     if item.name not in own:
@@ -314,14 +316,16 @@ class TestFlags:
             ("gm", "--l2 nan", "--l2 nan: expected a finite number"),
             ("gm", "--split --components 3", "--split needs --components 2, 4, 8"),
             ("gm", "--k-min 3", "component pruning needs both --k-min and --k-max"),
-            ("gm", "--k-hard 3 --k-max 3 --k-min 3", "--k-hard excludes"),
+            ("gm", "--k-hard 3 --k-max 3 --k-min 3", "--k-hard cannot be used with"),
             ("lvg", "--subtypes 5000", "--subtypes 5000: expected at most 4096"),
             ("pcfg", "--seed -1", "--seed -1: expected at least 0"),
             ("pcfg", f"--seed {2**64}", "--seed: expected a number of at most 64 bits"),
             ("pcfg", "--empty \udcff", "expected Unicode text"),
         ],
     )
-    def test_bounds_are_told_in_one_line(self, data: dict[str, Path], model: str, options: str, message: str) -> None:
+    def test_violated_bounds_give_a_one_line_error(
+        self, data: dict[str, Path], model: str, options: str, message: str
+    ) -> None:
         given = ("--out", "m", "--model", model, *options.split())
         assert message in run_main("train", "parser", data["parser"], *given).refusal()
 
@@ -348,7 +352,7 @@ class TestMemory:
             ("tagger", "lvg", "--subtypes 4000"),
         ],
     )
-    def test_what_would_not_fit_is_refused_before_it_is_taken(
+    def test_models_too_large_for_memory_are_refused_in_advance(
         self, data: dict[str, Path], monkeypatch: pytest.MonkeyPatch, task: str, model: str, options: str
     ) -> None:
         monkeypatch.setattr(memory, "physical_memory", lambda: 4 * 2**30)
@@ -359,10 +363,10 @@ class TestMemory:
         assert refusal.endswith(" GiB of memory; this machine has 4.0 GiB\n")
 
     @pytest.mark.parametrize(("task", "model"), FAMILIES)
-    def test_every_family_that_learns_counts_its_parameters(
+    def test_every_trained_family_counts_its_parameters(
         self, data: dict[str, Path], monkeypatch: pytest.MonkeyPatch, task: str, model: str
     ) -> None:
-        """The count is exact, but for what is removed in the end, or is one weight for several choices."""
+        """The count is exact, except for parameters that are removed at the end or shared by several combinations."""
         kind, counted = find(task, model), list[int]()
         monkeypatch.setattr(
             f"{kind.learning.partition(':')[0]}.check_memory", lambda _, count, __: counted.append(count), raising=False
@@ -377,14 +381,14 @@ class TestMemory:
         else:
             assert counted == [family.value.size]
 
-    def test_the_machine_tells_its_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_physical_memory_is_known_or_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
         found = memory.physical_memory()
         assert found is None or 2**28 < found < 2**50
         monkeypatch.delattr(os, "sysconf")
         assert memory.physical_memory() is None
         memory.check_memory("anything", 2**60, 2**10)
 
-    def test_running_out_of_memory_is_told_in_one_line(
+    def test_running_out_of_memory_gives_a_one_line_error(
         self, data: dict[str, Path], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def fail(*_: object) -> None:
@@ -398,9 +402,9 @@ class TestMemory:
 GRADUAL = [(task, model) for task, model in FAMILIES if issubclass(find(task, model).load_options(), GradientOptions)]
 
 
-class TestLearningThatFails:
+class TestFailedTraining:
     @pytest.mark.parametrize(("task", "model"), GRADUAL)
-    def test_is_told_in_one_line(self, data: dict[str, Path], task: str, model: str) -> None:
+    def test_gives_a_one_line_error(self, data: dict[str, Path], task: str, model: str) -> None:
         own = {item.name for item in describe(find(task, model).load_options())}
         options = quick_options(task, model) | {"epochs": 3, "learning_rate": 1e9, "batch": 8}
         if "objective" in own:
@@ -408,12 +412,12 @@ class TestLearningThatFails:
         for dev in ((), ("--dev", data[task])):
             given = ("--out", "m", "-q", "--model", model, *flags_of(options), *dev)
             refusal = run_main("train", task, data[task], *given).refusal()
-            assert "learning failed in epoch 1: " in refusal
+            assert "training failed in epoch 1: " in refusal
             assert "try a smaller --learning-rate" in refusal
             assert not os.path.exists("m")
 
     def test_keeps_the_last_good_checkpoint(self, data: dict[str, Path]) -> None:
-        """Steps of 100 add up until a weight is too large for a number, some epochs after the first."""
+        """Steps of 100 add up until a weight overflows, some epochs after the first."""
         options = flags_of({
             "model": "lvg", "objective": "discriminative", "subtypes": 2, "learning_rate": 100.0, "decay": 1.0,
             "batch": 1000, "patience": 0, "l2": 0.0,
@@ -422,7 +426,7 @@ class TestLearningThatFails:
         refusal = run_main("train", "tagger", data["tagger"], *given, "--epochs", 50).refusal()
         epoch = int(refusal.partition("failed in epoch ")[2].partition(":")[0])
         assert epoch > 1
-        assert f"take the model before with --resume --epochs {epoch - 1}" in refusal
+        assert f"get the model before with --resume --epochs {epoch - 1}" in refusal
         assert os.path.exists("m.checkpoint")
         trained("tagger", data, "m", *options, "--epochs", epoch - 1, "--resume")
         assert not os.path.exists("m.checkpoint")
@@ -450,7 +454,7 @@ SHELLS = {
 @pytest.mark.parametrize("shell", list(SHELLS))
 class TestCompletion:
     def complete(self, monkeypatch: pytest.MonkeyPatch, shell: str, *words: str) -> str:
-        """What the shell is offered for the last word."""
+        """The completions of the last word."""
         filled = {"words": "\n".join(words), "last": len(words) - 1, "text": " ".join(words)}
         monkeypatch.setenv("_LVEG_COMPLETE", f"complete_{shell}")
         for name, value in SHELLS[shell].items():

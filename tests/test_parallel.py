@@ -1,4 +1,4 @@
-"""Work in order, in chunks, and what happens where reading fails."""
+"""Parallel work in order, chunks, and errors while reading."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_chunks() -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("count", [0, 4, 5])
-def test_what_was_read_before_a_fault_comes_first(threads: int, count: int) -> None:
+def test_results_before_a_fault_come_first(threads: int, count: int) -> None:
     results = ordered_map(sum, chunks(broken(count), 2), threads)
     assert sum(next(results) for _ in range((count + 1) // 2)) == sum(range(count))
     with pytest.raises(ValueError, match="no more"):

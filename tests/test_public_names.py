@@ -1,4 +1,4 @@
-"""The public names are those that `__all__` lists, each can be had, and type checkers see what they are."""
+"""The public names are those in `__all__`, each can be imported, and type checkers see their types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_an_unlisted_name_is_an_attribute_error() -> None:
     assert not hasattr(lveg, "no_such_name")
 
 
-def test_what_type_checkers_read_is_what_there_is() -> None:
+def test_names_for_type_checkers_match_the_real_ones() -> None:
     tree = ast.parse(Path(lveg.__file__).read_text(encoding="utf-8"))
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
     imported = {}
@@ -50,6 +50,6 @@ def test_type_checkers_see_real_types(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["lveg", "lveg.cli", "lveg.families.registry", "lveg.task_options"])
-def test_import_loads_nothing_heavy(module: str) -> None:
+def test_import_loads_nothing_slow(module: str) -> None:
     code = f"import {module}, sys; assert 'numba' not in sys.modules and 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -49,7 +49,7 @@ def test_few_sentences_get_smaller_batches_and_more_epochs(
     assert (found.batch, found.epochs, found.patience) == (batch, epochs, patience)
 
 
-def test_what_is_given_does_not_follow_the_size() -> None:
+def test_given_options_do_not_depend_on_the_size() -> None:
     given = GmOptions(batch=100, epochs=3)
     assert given.for_size(200, {"batch", "epochs", "patience"}) == given
     assert given.for_size(200, {"batch", "epochs"}) == replace(given, patience=15)
@@ -78,7 +78,7 @@ def test_few_sentences_get_more_smoothing_and_more_epochs_of_contexts(
     assert TaggerOptions().for_size(sentences, ()) == TaggerOptions()
 
 
-def test_below_contexts_there_are_not_more_epochs() -> None:
+def test_a_family_with_contexts_gets_no_more_epochs() -> None:
     assert GmOptions().as_base(200, ()) == GmOptions(batch=8)
     assert LvgOptions().as_base(200, ()) == LvgOptions().for_size(200, ()) == LvgOptions()
     assert LvgOptions(objective="discriminative").for_size(200, ()).epochs == 45
@@ -92,14 +92,14 @@ def test_the_default_is_a_gaussian_grammar_with_contexts() -> None:
     assert train_parser(trees()[:60], model="gm", epochs=1).info["config"]["context"] == "none"
 
 
-def test_an_option_of_a_context_asks_for_it() -> None:
+def test_an_option_of_a_context_turns_it_on() -> None:
     parser = train_parser(trees()[:60], model="pcfg", units=4, network_epochs=1, context_epochs=1, held_out=0.0)
     assert parser.info["config"]["context"] == "network"
     with pytest.raises(UsageError, match="units: not an option of a parser of model pcfg"):
         train_parser(trees()[:60], model="pcfg", units=4, context="none")
 
 
-def test_vectors_that_cannot_be_read_are_told_before_anything_is_learned() -> None:
+def test_unreadable_vectors_are_reported_before_training() -> None:
     seen: list[str] = []
     setting = Setting(report=lambda event, facts: seen.append(event))
     with pytest.raises(UsageError, match="nowhere: cannot be read"):
@@ -108,7 +108,7 @@ def test_vectors_that_cannot_be_read_are_told_before_anything_is_learned() -> No
     assert "epoch" not in seen
 
 
-def test_probabilities_of_constituents_are_as_sharp_as_the_development_trees_say() -> None:
+def test_constituent_probabilities_are_calibrated_on_the_development_trees() -> None:
     parser = train_parser(trees()[:60], trees()[60:], **QUICK)
     plain, gold = replace(parser, info={}), trees()[60:]
     raw = [plain.parse(tree.words(), parser.decoder, marginals=True) for tree in gold]
@@ -133,7 +133,7 @@ def test_the_decoder_that_scores_best_is_recorded() -> None:
         assert replace(parser, info={"decoder": decoder}).decoder == "max-rule"
 
 
-def test_every_parser_that_is_learned_has_a_decoder_and_words_seen_once() -> None:
+def test_every_trained_parser_has_a_decoder_and_words_seen_once() -> None:
     parser = train_parser(trees()[:60], trees()[60:], "lvg", subtypes=2, epochs=2)
     assert parser.info["decoder"] in ("max-rule", "mbr")
     assert parser.info["config"]["unknown_threshold"] == 1
@@ -187,7 +187,7 @@ def gold(task: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("task", "model", "options"), HELD_OUT, ids=lambda value: str(value)[:12])
-def test_without_dev_a_held_out_part_says_how_long_to_learn_from_all(
+def test_without_dev_a_held_out_part_determines_the_number_of_epochs(
     task: str, model: str | None, options: dict[str, Any]
 ) -> None:
     told: list[str] = []
@@ -259,13 +259,13 @@ def test_a_run_with_a_held_out_part_resumes_to_the_same_bytes(
 
 
 @pytest.mark.parametrize(("count", "share"), [(FEW - 1, 0.1), (FEW, 0.0)])
-def test_nothing_is_held_out_of_few_sentences_or_if_not_wanted(count: int, share: float) -> None:
+def test_nothing_is_held_out_with_few_sentences_or_if_turned_off(count: int, share: float) -> None:
     parser = train("parser", trees()[:count], model="lvg", subtypes=2, epochs=2, held_out=share)
     assert "held_out" not in parser.info
     assert "held_out" not in train("parser", trees(), model="pcfg").info
 
 
-def test_a_held_out_part_is_drawn_by_the_seed() -> None:
+def test_a_held_out_part_depends_on_the_seed() -> None:
     items = list(range(100))
     rest, held = hold_out(items, 0.1, 0)
     assert (len(held), sorted(rest + held)) == (10, items)

@@ -54,7 +54,7 @@ def test_bare_label(label: str, bare: str) -> None:
         ("( (S (SYM *) (Fz *) (CD 0) (NN *T*-1)))", "(TOP (S (SYM *) (Fz *) (CD 0) (NN *T*-1)))"),
         ("( (S (sn.x *) (grup *0*)))", "(TOP (S (sn.x *) (grup *0*)))"),
         ("(NP (NP-SBJ (NP (NN a))))", "(TOP (NP (NN a)))"),
-        # A trace beside the only other child makes X over X.
+        # Removing a trace next to the only other child gives X over X.
         ("(VP (VP-1 (VB a)) (NP (-NONE- *)))", "(TOP (VP (VB a)))"),
         # A phrase and its tag may share a name; both stay.
         ("(ROOT (NN (NN a)))", "(TOP (NN (NN a)))"),
@@ -86,7 +86,7 @@ def test_each_step_can_be_switched_off() -> None:
     assert cleaned(text, AS_IT_IS) == "(TOP (NP-1 (NP-1 (NP-2 (NN a) (-NONE- *)))))"
 
 
-def test_tags_are_left_alone_unless_they_are_to_be_cut() -> None:
+def test_tags_are_kept_whole_unless_they_are_to_be_cut() -> None:
     text = "( (NP-SBJ (D-A the) (N|NPR-D=1 cat) (-LRB- x)))"
     assert cleaned(text) == "(TOP (NP (D-A the) (N|NPR-D=1 cat) (-LRB- x)))"
     assert cleaned(text, Cleaning(strip_tags=True)) == "(TOP (NP (D the) (N cat) (-LRB- x)))"
@@ -99,7 +99,7 @@ def test_the_pattern_for_empty_elements_can_be_changed() -> None:
 
 
 @pytest.mark.parametrize("text", ["( (S (NP (-NONE- *))))", "(())", "(TOP (S ))"])
-def test_nothing_left_is_none(text: str) -> None:
+def test_a_tree_without_words_left_is_none(text: str) -> None:
     assert cleaned(text) is None
 
 
@@ -205,7 +205,7 @@ def test_deep_trees_are_copied_and_pickled() -> None:
         assert hash(other) == hash(tree)
 
 
-def test_depth_is_bounded_by_memory_alone(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_depth_is_limited_only_by_memory(tmp_path) -> None:  # type: ignore[no-untyped-def]
     depth = 50_000
     text = "(S (A a) " * depth + "(B b)" + ")" * depth
     path = tmp_path / "deep.mrg"

@@ -58,7 +58,7 @@ def test_log_z_is_the_sum_over_derivations() -> None:
         assert math.isclose(Pcfg(subject(case.toy)[1]).log_z(forest), log_z, rel_tol=1e-9, abs_tol=1e-9)
 
 
-def test_forest_holds_exactly_the_derivations() -> None:
+def test_forest_contains_exactly_the_derivations() -> None:
     for case in CASES:
         _, forest = CoarseParser(*subject(case.toy)).prune(case.words, 0.0, 0.0)
         found = [anchored_of(forest, edges) for edges in edge_lists(forest)]
@@ -94,9 +94,9 @@ def test_tags_of_every_word_sum_to_one() -> None:
 
 
 @pytest.mark.parametrize(("p_node", "p_edge"), [(0.01, 0.01), (0.1, 0.1), (0.2, 0.02), (0.02, 0.2)])
-def test_pruning_keeps_what_has_the_posterior(p_node: float, p_edge: float) -> None:
-    """Nothing below the thresholds is kept; every derivation all of whose parts are well above them is."""
-    slack = 1.2  # nodes far below the threshold hand nothing down
+def test_pruning_keeps_rules_above_the_threshold(p_node: float, p_edge: float) -> None:
+    """Nothing below the thresholds is kept; every derivation whose parts are all well above them is."""
+    slack = 1.2  # nodes far below the threshold pass nothing down
     pruned = 0
     for case in CASES:
         grammar, weight = subject(case.toy)
@@ -220,7 +220,7 @@ def test_long_sentence_has_a_finite_log_z() -> None:
     assert forest.n_words == 300
 
 
-def test_middling_sentence_agrees_in_the_forest() -> None:
+def test_medium_sentence_agrees_with_enumeration() -> None:
     dice = random.Random(5)
     terminals = [int(dice.random() < 0.3) for _ in range(40)]
     grammar, weight = subject(LONG)
@@ -249,7 +249,7 @@ def test_catalan_numbers() -> None:
     assert count_derivations(toy, [0] * 6) == 42
 
 
-def test_rules_come_as_forests_want_them() -> None:
+def test_rules_are_sorted_as_forests_need_them() -> None:
     for case in CASES:
         grammar, weight = subject(case.toy)
         for is_exact in (True, False):
@@ -260,7 +260,7 @@ def test_rules_come_as_forests_want_them() -> None:
 
 
 def test_a_sentence_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many thresholds have to be tried; a second time only with glue, which is another grammar."""
+    """The sentence is read once, however many thresholds are tried, and again only for the glue grammar."""
     calls: list[Any] = []
 
     def read(*facts: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Never without an answer: every fallback, and glue for any words with any tags."""
+"""Every sentence gets a forest: all fallbacks, and glue for any words with any tags."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _many_ways(count: int) -> CoarseParser:
 
 
 @pytest.mark.parametrize(("count", "fallback"), [(1, None), (3, "wide"), (10_100, "unpruned")])
-def test_pruning_is_widened_then_dropped(count: int, fallback: str | None) -> None:
+def test_pruning_is_loosened_then_turned_off(count: int, fallback: str | None) -> None:
     parses = _many_ways(count).parses(["a"], 0.999)
     assert parses.fallback == fallback
     assert parses.forest is not None
@@ -162,14 +162,14 @@ def test_glue_respects_a_constituent(drawn: tuple[int, int, int]) -> None:
         assert span in {(first, last) for node, first, last in tree.spans() if node is not tree and not node.is_leaf}
 
 
-def test_glue_respects_a_word_that_is_no_constituent() -> None:
+def test_glue_respects_a_word_that_is_not_a_constituent() -> None:
     for word in range(4):
         parses = PARSER.parses(["the"] * 4, 1e-5, constraints=Constraints(not_constituents=((word, word + 1),)))
         assert parses.fallback == "glue"
 
 
 def test_glue_without_nonterminals() -> None:
-    """Trees of one tag each leave no phrase to glue with."""
+    """If every tree is a single tag, there is no phrase to glue with."""
     grammar = tree_grammar([Tree("TOP", [_leaf("N", "dogs")])], Binarisation(), LexiconOptions())
     parses = CoarseParser(grammar, pcfg_weights(grammar)).parses(["dogs", "cats", "x"], 1e-5)
     assert parses.fallback == "glue"
@@ -187,13 +187,13 @@ def test_relaxing_twice_gives_the_same_bytes() -> None:
 
 
 def _glue_alone() -> CoarseParser:
-    """A grammar of one tag and no phrase: what is derived beyond one word is glue."""
+    """A grammar of one tag and no phrase: everything longer than one word is derived by glue."""
     grammar = tree_grammar([Tree("TOP", [_leaf("N", "dogs")])], Binarisation(), LexiconOptions())
     return CoarseParser(grammar, pcfg_weights(grammar))
 
 
 @pytest.mark.parametrize("word", [0, 1, 2])
-def test_glue_alone_respects_a_word_that_is_no_constituent(word: int) -> None:
+def test_glue_alone_respects_a_word_that_is_not_a_constituent(word: int) -> None:
     constraints = Constraints(not_constituents=((word, word + 1),))
     assert _glue_alone().parses(["dogs"] * 3, 1e-5, constraints=constraints).fallback == "glue"
 

@@ -95,7 +95,7 @@ def finite_toy(dice: random.Random) -> Toy:
     return Toy(symbols, n, ["a"], binary + unary + roots + lexical)
 
 
-def test_surroundings_equal_those_in_all_trees() -> None:
+def test_tag_statistics_equal_those_of_all_trees() -> None:
     dice = random.Random(5)
     for _ in range(20):
         toy = finite_toy(dice)
@@ -202,20 +202,20 @@ def likely_total(toy: Toy, terminals: list[int], chain: TagChain, least: float) 
 
 
 @pytest.mark.parametrize("share", [30.0, 1000.0])
-def test_what_is_left_out_is_what_the_estimate_says(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_symbols_are_left_out_according_to_the_estimate(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coarse, "_UNLIKELY", share)
     fewer = 0
     for case in CASES:
         parser = quick(case.toy)
         left = likely_total(case.toy, case.terminals, parser.chain, share * 1e-3)
         log_z, _ = parser.prune(case.words, 1e-3, 1e-3)
-        expected = left if left > 0 else total(case.found)  # where nothing is left, everything counts again
+        expected = left if left > 0 else total(case.found)  # if nothing is left, the exact chart is used
         assert math.isclose(math.exp(log_z), expected, rel_tol=1e-9)
         fewer += 0 < left < total(case.found) * (1 - 1e-6)
     assert fewer > 20
 
 
-def test_without_a_limit_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_threshold_zero_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coarse, "_UNLIKELY", 1e-200)
     for case in CASES:
         log_z, forest = quick(case.toy).prune(case.words, 1e-12, 1e-12)
@@ -225,7 +225,7 @@ def test_without_a_limit_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(("p_node", "p_edge"), [(0.01, 0.01), (0.1, 0.1), (0.2, 0.02), (0.02, 0.2)])
-def test_pruning_keeps_what_has_the_posterior(p_node: float, p_edge: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pruning_keeps_rules_above_the_threshold(p_node: float, p_edge: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coarse, "_UNLIKELY", 1e-200)
     for case in CASES:
         rules, nodes = rule_posteriors(case.found), node_posteriors(case.toy, case.found)
@@ -237,7 +237,7 @@ def test_pruning_keeps_what_has_the_posterior(p_node: float, p_edge: float, monk
                 assert set(one.rules) <= kept
 
 
-def test_constraints_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constraints_are_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coarse, "_UNLIKELY", 1e-200)
     dice = random.Random(8)
     for case in CASES:
@@ -256,7 +256,7 @@ def test_constraints_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
             assert np.array_equal(anchored_rules(forest), anchored_rules(exact))
 
 
-def test_where_nothing_is_likely_everything_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exact_chart_is_used_if_nothing_is_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coarse, "_UNLIKELY", 1e30)
     for case in [case for case in CASES if len(case.words) > 1][:50]:
         exact = CoarseParser(*subject(case.toy)).parses(case.words, 1e-5)
@@ -270,7 +270,7 @@ def test_where_nothing_is_likely_everything_counts(monkeypatch: pytest.MonkeyPat
 
 
 def test_long_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Z is far below the smallest double, and more is kept than there is room for at first."""
+    """Z is far below the smallest double, and more rules are kept than the initial capacity."""
     monkeypatch.setattr(coarse, "_UNLIKELY", 1e-200)
     dice = random.Random(4)
     terminals = [int(dice.random() < 0.3) for _ in range(150)]
@@ -283,8 +283,8 @@ def test_long_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     assert forest.n_edges > 512 * 150
 
 
-def test_the_exact_chart_is_left_alone_where_the_likely_one_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So its kernels need not be compiled."""
+def test_the_exact_chart_is_not_used_if_the_likely_one_has_a_parse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then its kernels need not be compiled."""
     monkeypatch.setattr(coarse, "_UNLIKELY", 1e-200)
     monkeypatch.setattr(coarse, "exact_chart", None)
     for case in CASES[:50]:

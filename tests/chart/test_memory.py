@@ -1,4 +1,4 @@
-"""Memory for charts: kept, lent to one borrower at a time, and bounded."""
+"""Memory for charts: reused, used by one borrower at a time, and bounded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lveg.forest.forest import Forest, anchored_rules
 from lveg.parallel import Threads
 
 
-def test_a_block_is_used_again() -> None:
+def test_a_block_is_reused() -> None:
     memory = Memory()
     with memory.borrow(10) as first:
         assert first.size == 10
@@ -40,7 +40,7 @@ def test_a_large_block_is_not_kept() -> None:
         assert not np.shares_memory(small, large)
 
 
-def test_a_block_comes_back_after_an_error() -> None:
+def test_a_block_is_returned_after_an_error() -> None:
     memory = Memory()
     try:
         with memory.borrow(10) as first:
@@ -56,8 +56,8 @@ def pruned(parser: CoarseParser, words: Sequence[str]) -> Forest:
     return parser.prune(words, 1e-3, 1e-3)[1]
 
 
-def test_what_was_in_a_block_does_not_matter() -> None:
-    """Sentences of all lengths, one after the other and by several threads, as each alone."""
+def test_old_contents_of_a_block_do_not_matter() -> None:
+    """Sentences of all lengths, in sequence and on several threads, give the same forests as each alone."""
     for case in random_cases(20, seed=31, most=100):
         for is_exact in (True, False):
             parser = CoarseParser(*subject(case.toy), is_exact=is_exact)

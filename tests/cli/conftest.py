@@ -20,14 +20,14 @@ DOG = "The dog saw a cat ."
 
 
 class Outcome(NamedTuple):
-    """What a command left: its status and what it printed."""
+    """The result of a command: its status and what it printed."""
 
     status: int
     out: str
     err: str
 
     def refusal(self) -> str:
-        """The one line that a bad input gets, after checking that it is one line and nothing more."""
+        """The one-line error message, after checking that nothing else was printed."""
         assert (self.status, self.out) == (2, "")
         assert self.err.count("\n") == 1
         assert self.err.startswith("lveg: ")

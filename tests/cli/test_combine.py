@@ -54,7 +54,7 @@ def test_a_product_of_every_family_parses_like_any_model(run: Run, models: Path)
     assert len(load(Path("product")).sample("A cat slept .", 3)) == 3
 
 
-def test_what_is_shared_is_stored_once(run: Run, models: Path) -> None:
+def test_shared_arrays_are_stored_once(run: Run, models: Path) -> None:
     run("combine", models / "pcfg", models / "gm", models / "lvg", "--out", "product")
     sizes = {name: (models / name).stat().st_size for name in ("pcfg", "gm", "lvg")}
     learned = sum(sizes[name] - sizes["pcfg"] for name in ("gm", "lvg"))
@@ -68,7 +68,7 @@ def test_products_of_products_are_products_of_all(run: Run, models: Path) -> Non
     assert Path("three").read_bytes() == Path("all").read_bytes()
 
 
-def test_info_tells_of_the_members(run: Run, models: Path) -> None:
+def test_info_describes_the_members(run: Run, models: Path) -> None:
     run("combine", models / "gm", models / "lvg", "--out", "product")
     facts = json.loads(run("info", "product", "--json").out)
     assert facts["model"] == "product"
@@ -81,12 +81,12 @@ def test_info_tells_of_the_members(run: Run, models: Path) -> None:
     assert "was combined from other models" in run("info", "product", "--config").refusal()
 
 
-def test_one_parser_is_itself(models: Path) -> None:
+def test_combining_one_parser_gives_that_parser(models: Path) -> None:
     parser = load(models / "gm")
     assert combine([parser]) is parser
 
 
-def test_what_cannot_be_combined(run: Run, models: Path, samples: Samples) -> None:
+def test_incompatible_models_are_refused(run: Run, models: Path, samples: Samples) -> None:
     Path("gm").write_bytes((models / "gm").read_bytes())
     assert "parser 2 has other rules" in run("combine", "gm", models / "other", "--out", "m").refusal()
     assert "is a tagger" in run("combine", "gm", samples.tagger, "--out", "m").refusal()

@@ -1,4 +1,4 @@
-"""`lveg evaluate`: the keys that the contract names, in every form of the verb."""
+"""`lveg evaluate`: the documented JSON keys, in every form of the command."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TestBrackets:
         assert scores["f1"] == scores["exact_match"] == scores["tag_accuracy"] == 100
         assert scores["f1_interval"] == {"low": 100, "high": 100}
 
-    def test_unanswered_and_other_words_are_skips_and_errors(self, run: Run, samples: Samples) -> None:
+    def test_missing_trees_are_skips_and_other_words_are_errors(self, run: Run, samples: Samples) -> None:
         lines = samples.dev_trees.read_text().splitlines(keepends=True)
         lines[3], lines[5] = "(())\n", "(TOP (S (NN other)))\n"
         Path("a.mrg").write_text("".join(lines))

@@ -19,7 +19,7 @@ from .conftest import DATA, DOG, Run, Samples
 VERBS = ("train", "parse", "tag", "evaluate", "info", "sample", "demo")
 
 
-def test_info_tells_of_making_and_scores(run: Run, samples: Samples) -> None:
+def test_info_shows_options_and_scores(run: Run, samples: Samples) -> None:
     for model, kind, score in ((samples.parser, "parser", "f1"), (samples.tagger, "tagger", "token_accuracy")):
         facts = json.loads(run("info", model, "--json").out)
         assert facts["task"] == kind
@@ -32,7 +32,7 @@ def test_info_tells_of_making_and_scores(run: Run, samples: Samples) -> None:
     assert "keep functions: False" in run("info", samples.parser).out
 
 
-def test_info_of_what_is_no_model(run: Run, samples: Samples) -> None:
+def test_info_of_a_file_that_is_not_a_model(run: Run, samples: Samples) -> None:
     assert "is not a model file" in run("info", samples.dev_trees).refusal()
     assert "nowhere: cannot be opened" in run("info", "nowhere").refusal()
 
@@ -59,8 +59,8 @@ def test_sample_refusals(run: Run) -> None:
     assert run("sample", 0) == (0, "", "")
 
 
-def test_no_output_is_an_input(run: Run, samples: Samples) -> None:
-    """Models, treebanks, grammars and lists of trees survive, whatever they are called."""
+def test_an_output_that_is_an_input_is_refused(run: Run, samples: Samples) -> None:
+    """Models, treebanks, grammars and lists of trees are not overwritten, even under another name."""
     for source, name in ((samples.parser, "p"), (samples.tagger, "t"), (samples.dev_trees, "trees.mrg")):
         Path(name).write_bytes(source.read_bytes())
     Path("p2").write_bytes(Path("p").read_bytes())
@@ -148,7 +148,7 @@ def test_version(run: Run) -> None:
     assert run("--version") == (0, f"lveg {__version__}\n", "")
 
 
-def test_a_verb_that_is_none(run: Run) -> None:
+def test_an_unknown_command(run: Run) -> None:
     outcome = run("prase")
     assert outcome.status == 2
     assert "parse" in outcome.err

@@ -1,4 +1,4 @@
-"""`lveg parse`: every input form in, every output form out, and one clear line where that cannot be."""
+"""`lveg parse`: every input format, every output format, and one-line error messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def words_of(out: str) -> list[list[str]]:
 
 
 class TestInput:
-    def test_stdin_is_read_where_no_input_is_named(self, run: Run, samples: Samples) -> None:
+    def test_without_input_files_stdin_is_read(self, run: Run, samples: Samples) -> None:
         for name in ((), ("-",)):
             outcome = run("parse", samples.parser, *name, stdin=f"{DOG}\n".encode())
             assert outcome.status == 0
@@ -50,7 +50,7 @@ class TestInput:
         assert len(outputs) == 1
         assert words_of(outputs.pop()) == sentences
 
-    def test_several_files_are_read_in_turn(self, run: Run, samples: Samples) -> None:
+    def test_several_files_are_read_in_order(self, run: Run, samples: Samples) -> None:
         Path("folder").mkdir()
         Path("folder/1.txt").write_text(f"{DOG}\n")
         Path("folder/2.jsonl").write_text(json.dumps({"words": DOG.split(), "id": 7}) + "\n")
@@ -64,7 +64,7 @@ class TestInput:
         refusal = run("parse", samples.parser, "folder").refusal()
         assert "folder: is a directory; name the files in it, such as folder/*.txt" in refusal
 
-    def test_blank_blocks_of_conllu_are_no_sentences(self, run: Run, samples: Samples) -> None:
+    def test_blank_blocks_of_conllu_are_not_sentences(self, run: Run, samples: Samples) -> None:
         text = samples.dev_tags.read_text()
         Path("a.conllu").write_text("\n# newdoc\n\n" + text.replace("\n\n", "\n\n\n"))
         assert run("parse", samples.parser, "a.conllu") == run("parse", samples.parser, samples.dev_tags)
@@ -83,7 +83,7 @@ class TestInput:
         ],
         ids=["brackets", "escaped", "pair", "other-brackets", "unicode-spaces", "scripts", "stars", "long"],
     )
-    def test_odd_words_come_through_whole(self, run: Run, samples: Samples, given: str, kept: list[str]) -> None:
+    def test_unusual_words_are_preserved(self, run: Run, samples: Samples, given: str, kept: list[str]) -> None:
         outcome = run("parse", samples.parser, stdin=given.encode())
         assert outcome.status == 0
         assert words_of(outcome.out) == [kept]
@@ -119,7 +119,7 @@ class TestOutput:
         assert blocks[1] == "(())"
 
     @pytest.mark.parametrize("decoder", DECODERS)
-    def test_json_carries_probabilities(self, run: Run, samples: Samples, decoder: str) -> None:
+    def test_json_has_probabilities(self, run: Run, samples: Samples, decoder: str) -> None:
         for kbest in (1, 4):
             outcome = run(
                 "parse", samples.parser, "--format", "jsonl", "--kbest", kbest, "--decoder", decoder, stdin=DOG.encode()
@@ -175,7 +175,7 @@ class TestOutput:
         outcome = run("parse", samples.parser, "--input-format", "jsonl", "--format", "jsonl", stdin=given)
         assert [json.loads(line).get("id") for line in outcome.out.splitlines()] == ["a", 7, None, None]
 
-    def test_out_writes_a_file_packed_by_its_name(self, run: Run, samples: Samples) -> None:
+    def test_out_writes_a_file_compressed_according_to_its_name(self, run: Run, samples: Samples) -> None:
         printed = run("parse", samples.parser, stdin=DOG.encode()).out
         for name in ("a.mrg", "a.mrg.gz"):
             outcome = run("parse", samples.parser, "--out", name, "--quiet", stdin=DOG.encode())
@@ -199,7 +199,7 @@ class TestOutput:
         outcome = run("parse", samples.parser, "--input-format", "brackets", stdin=b"(X (Q The) (Q dog) (Q ran))")
         assert "Q" not in outcome.out
 
-    def test_skip_bad_goes_on_and_counts(self, run: Run, samples: Samples) -> None:
+    def test_skip_bad_skips_and_counts(self, run: Run, samples: Samples) -> None:
         Path("a.mrg").write_text("((S (A a)))\n((S (A a))\n((S (A b)))\n)\n((S (A c)))\n")
         assert "a.mrg:2: tree 2 has 1 unclosed bracket" in run("parse", samples.parser, "a.mrg").err
         outcome = run("parse", samples.parser, "a.mrg", "--skip-bad")

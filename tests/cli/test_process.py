@@ -1,4 +1,4 @@
-"""What only a process of its own shows: signals, pipes, streams of bytes, and the status it ends with."""
+"""Behaviour that needs a separate process: signals, pipes, byte streams, and the exit status."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ COMMAND = (sys.executable, "-c", "from lveg.cli import main; main()")
 
 
 def without_notice(err: bytes) -> bytes:
-    """What was said on stderr, but that kernels are compiled, which depends on what ran before."""
+    """The text on stderr without the notice about compiled kernels, which depends on what ran before."""
     return err.replace(f"{COMPILING}\n".encode(), b"")
 
 
 def start(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    """`lveg ARGUMENTS`, with pipes where nothing else is said.
+    """Start `lveg ARGUMENTS`, with pipes by default.
 
-    Ctrl-C works in it even where the tests run in the background, in which case a shell has it ignored.
+    Ctrl-C works even if the tests run in the background, where shells ignore it.
     """
     for name in ("stdin", "stdout", "stderr"):
         options.setdefault(name, subprocess.PIPE)
@@ -63,7 +63,7 @@ def test_status_and_line_for_bad_bytes(samples: Samples) -> None:
     assert (status, err) == (2, b"lveg: <stdin>:2: byte 0xff at column 1 is not UTF-8\n")
 
 
-def test_a_sentence_down_a_pipe_is_answered_before_the_next(samples: Samples) -> None:
+def test_a_piped_sentence_is_answered_before_the_next(samples: Samples) -> None:
     process = start("tag", samples.tagger, "--threads", 1)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -78,7 +78,7 @@ def test_a_sentence_down_a_pipe_is_answered_before_the_next(samples: Samples) ->
     assert (out, without_notice(err)) == (b"", b"")
 
 
-def test_a_reader_that_goes_away_is_no_error(samples: Samples, tmp_path: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(samples: Samples, tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
     text.write_text(f"{DOG}\n" * 2000)
     process = start("parse", samples.parser, text, stdin=subprocess.DEVNULL)
@@ -92,7 +92,7 @@ def test_a_reader_that_goes_away_is_no_error(samples: Samples, tmp_path: Path) -
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_one_line(samples: Samples) -> None:
+def test_a_full_disk_gives_a_one_line_error(samples: Samples) -> None:
     expected = (2, b"lveg: the output cannot be written: No space left on device\n")
     with open("/dev/full", "wb") as full:
         for arguments in (("parse", samples.parser), ("info", samples.parser)):
@@ -149,11 +149,11 @@ def test_run_as_a_module(samples: Samples) -> None:
 
 
 class TestStderr:
-    """Nobody reads what is said, and the work goes on all the same."""
+    """Work continues even if no one reads stderr."""
 
     @staticmethod
     def run_unheard(how: str, *arguments: object) -> tuple[int, bytes]:
-        """Status and output of `lveg ARGUMENTS` with a stderr that is closed or whose reader is gone."""
+        """Status and output of `lveg ARGUMENTS` with a closed stderr or a broken pipe."""
         reading, writing = os.pipe()
         os.close(reading)
         command = ["sh", "-c", f'exec "$@" {"2>&-" if how == "closed" else ""}', "sh", *COMMAND, *map(str, arguments)]
@@ -162,7 +162,7 @@ class TestStderr:
         return ran.returncode, ran.stdout
 
     @pytest.mark.parametrize("how", ["closed", "broken"])
-    def test_work_goes_on(self, samples: Samples, tmp_path: Path, how: str) -> None:
+    def test_work_continues(self, samples: Samples, tmp_path: Path, how: str) -> None:
         out = tmp_path / "m"
         assert self.run_unheard(how, "train", "tagger", samples.train_tags, "--out", out, "--model", "hmm") == (0, b"")
         assert out.stat().st_size > 1000
@@ -170,7 +170,7 @@ class TestStderr:
         bad = ("parse", samples.parser, tmp_path / "a.mrg")
         status, printed = self.run_unheard(how, *bad, "--skip-bad")
         assert (status, printed.count(b"\n")) == (0, 2)
-        status, printed = self.run_unheard(how, *bad)  # the message has nowhere to go, least of all among the trees
+        status, printed = self.run_unheard(how, *bad)  # the message is lost, and must not appear among the trees
         assert (status, printed.count(b"\n"), b"lveg:" in printed) == (2, 1, False)
 
 
@@ -223,7 +223,7 @@ def test_ctrl_c_while_training_leaves_no_file(samples: Samples, tmp_path: Path) 
     assert out.read_text() == "old"
 
 
-def test_plain_progress_where_there_is_no_terminal(samples: Samples, tmp_path: Path) -> None:
+def test_plain_progress_without_a_terminal(samples: Samples, tmp_path: Path) -> None:
     status, out, err = run_process("train", "tagger", samples.train_tags, "--out", tmp_path / "m")
     assert (status, out) == (0, b"")
     assert b"\x1b" not in err
@@ -231,13 +231,13 @@ def test_plain_progress_where_there_is_no_terminal(samples: Samples, tmp_path: P
 
 
 def test_interrupt_during_a_kernel_with_one_thread_ends_cleanly(samples: Samples) -> None:
-    """Kernels run outside the main thread, where an interrupt would meet numba's own Python code."""
+    """Kernels run outside the main thread, where an interrupt would hit Numba's own Python code."""
     process = start("parse", samples.parser, "--threads", 1)
     assert process.stdin is not None
     process.stdin.write(b"the dog saw a cat .\n" + b"the " * 399 + b"\n")
     process.stdin.flush()
     assert process.stdout is not None
-    assert process.stdout.readline().startswith(b"(TOP")  # the short sentence is answered: the long one is under way
+    assert process.stdout.readline().startswith(b"(TOP")  # the short sentence is done: the long one is being parsed
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130

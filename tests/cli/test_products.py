@@ -1,4 +1,4 @@
-"""`--with`, `--prune-with` and `--constraints`: several parsers, and parsers that keep to given trees."""
+"""`--with`, `--prune-with` and `--constraints`: several parsers, and parsers restricted to given trees."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ class TestProducts:
         assert both["f1"] > 80
         assert alone["signature"] != both["signature"]
 
-    def test_what_cannot_be(self, run: Run, models: Path) -> None:
+    def test_impossible_requests(self, run: Run, models: Path) -> None:
         refusal = run("parse", models / "a", models / "text", "--with", models / "other").refusal()
         assert "parser 2 has other rules" in refusal
         assert "needs a --model" in run("evaluate", models / "train.mrg", models / "train.mrg", "--with", "x").refusal()
 
 
-class TestKeepingToTrees:
+class TestRestrictionToTrees:
     def test_of_another_parser(self, run: Run, models: Path) -> None:
         run("parse", models / "pcfg", models / "text", "--kbest", "5", "--out", "lists")
         pruned = run("parse", models / "a", models / "text", "--prune-with", models / "pcfg", "--prune-kbest", "5")
@@ -92,14 +92,14 @@ class TestKeepingToTrees:
         assert line["log_prob"] == pytest.approx(0.0, abs=1e-9)
         assert line["fallback"] is None
 
-    def test_a_tree_that_cannot_be_is_left_aside(self, run: Run, models: Path) -> None:
+    def test_an_impossible_tree_is_ignored(self, run: Run, models: Path) -> None:
         Path("one").write_text("(TOP (Q (DT The) (DT dog)))\n")
         Path("sentence").write_text("The dog\n")
         found = json.loads(run("parse", models / "a", "sentence", "--constraints", "one", "--format", "jsonl").out)
         assert found["fallback"] == "free"
         assert found["words"] == ["The", "dog"]
 
-    def test_what_cannot_be(self, run: Run, models: Path) -> None:
+    def test_impossible_requests(self, run: Run, models: Path) -> None:
         Path("sentence").write_text("The dog saw a cat .\n")
         Path("other").write_text("(TOP (S (NP (DT The) (NN cat))))\n")
         Path("more").write_text("(TOP (S (NP (DT The) (NN cat))))\n" * 2)

@@ -30,9 +30,7 @@ def without_column(text: bytes, column: int) -> list[bytes]:
 
 @pytest.mark.parametrize(("column", "place"), [("upos", 3), ("xpos", 4)])
 @pytest.mark.parametrize("decoder", ["posterior", "viterbi"])
-def test_conllu_changes_only_the_asked_column(
-    run: Run, samples: Samples, column: str, place: int, decoder: str
-) -> None:
+def test_conllu_changes_only_the_tag_column(run: Run, samples: Samples, column: str, place: int, decoder: str) -> None:
     if column == "xpos":
         assert run("train", "tagger", samples.train_tags, "--column", "xpos", "--out", "x.lveg").status == 0
     model = samples.tagger if column == "upos" else "x.lveg"
@@ -45,7 +43,7 @@ def test_conllu_changes_only_the_asked_column(
         assert without_column(before, place) == without_column(after, place)
 
 
-def test_conllu_files_in_turn_stay_apart(run: Run, samples: Samples) -> None:
+def test_several_conllu_files_stay_separate(run: Run, samples: Samples) -> None:
     Path("a.conllu").write_bytes(b"\n# newdoc\n\n" + ODD.encode())  # ends without a blank line
     Path("b.conllu").write_bytes(ODD.encode() + b"\n\n# end")
     outcome = run("tag", samples.tagger, "a.conllu", "b.conllu", "--out", "out.conllu", "--quiet")
@@ -139,15 +137,15 @@ def test_words_from_json_cannot_break_a_line(run: Run, samples: Samples) -> None
         assert [line.count("\t") for line in out.split("\n")] == [count - 1] * 4 + [0, 0]
 
 
-def test_odd_words(run: Run, samples: Samples) -> None:
+def test_unusual_words(run: Run, samples: Samples) -> None:
     out = run("tag", samples.tagger, stdin="( -LRB- \u2009\u65e5 ".encode() + b"x" * 20_000).out
     assert [line.split("\t")[0] for line in out.splitlines()[:4]] == ["(", "-LRB-", "\u2009\u65e5", "x" * 20_000]
 
 
-def test_skip_bad_goes_on_and_counts(run: Run, samples: Samples) -> None:
+def test_skip_bad_skips_and_counts(run: Run, samples: Samples) -> None:
     good = "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
     Path("a.conllu").write_text(good + "1\ta\n\n" + good)
-    for threads in (1, 2):  # what came before the fault is answered, whatever the number of threads
+    for threads in (1, 2):  # sentences before the fault are tagged, with any number of threads
         outcome = run("tag", samples.tagger, "a.conllu", "--threads", threads)
         assert outcome.status == 2
         assert outcome.out.count("\n\n") == 1
@@ -186,7 +184,7 @@ def test_refusals(run: Run, samples: Samples) -> None:
     ],
     ids=["generative", "discriminative", "gm"],
 )
-def test_learned_taggers(run: Run, samples: Samples, options: tuple[str, ...], facts: dict[str, object]) -> None:
+def test_trained_taggers(run: Run, samples: Samples, options: tuple[str, ...], facts: dict[str, object]) -> None:
     outcome = run("train", "tagger", samples.train_tags, "--dev", samples.dev_tags, "--out", "m", *options)
     assert (outcome.status, outcome.out) == (0, "")
     assert "dev token accuracy" in outcome.err
@@ -205,7 +203,7 @@ def test_learned_taggers(run: Run, samples: Samples, options: tuple[str, ...], f
 
 
 @pytest.mark.parametrize(("share", "file"), [("0", "m.checkpoint"), ("0.1", "m.checkpoint.0")])
-def test_a_stopped_run_goes_on(
+def test_an_interrupted_run_resumes(
     run: Run, samples: Samples, monkeypatch: pytest.MonkeyPatch, share: str, file: str
 ) -> None:
     from lveg.learning import checkpoint

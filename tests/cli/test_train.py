@@ -1,4 +1,4 @@
-"""`lveg train`: models from files, and refusals before the work, not after it."""
+"""`lveg train`: models from files, and errors that are raised before the work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLAIN = ("train", "parser", "--model", "pcfg")
 """The quickest parser to train."""
 
 
-def test_events_are_told_and_logged(run: Run, samples: Samples) -> None:
+def test_events_are_shown_and_logged(run: Run, samples: Samples) -> None:
     outcome = run(*PLAIN, samples.train_trees, "--dev", samples.dev_trees, "--out", "m", "--log", "log.jsonl")
     assert (outcome.status, outcome.out) == (0, "")
     assert [line.split(":")[0] for line in outcome.err.splitlines()[:-1]] == ["read", "grammar", "dev", "done"]
@@ -30,7 +30,7 @@ def test_quiet_says_nothing(run: Run, samples: Samples) -> None:
     assert run("train", "tagger", samples.train_tags, "--out", "m", "--quiet") == (0, "", "")
 
 
-def test_seed_and_threads_do_not_change_a_pcfg_otherwise(run: Run, samples: Samples) -> None:
+def test_threads_do_not_change_a_pcfg(run: Run, samples: Samples) -> None:
     for name, threads in (("a", 1), ("b", 2)):
         run(*PLAIN, samples.train_trees, "--dev", samples.dev_trees, "--out", name, "--threads", threads)
     assert Path("a").read_bytes() == Path("b").read_bytes()
@@ -44,7 +44,7 @@ def test_seed_and_threads_do_not_change_a_pcfg_otherwise(run: Run, samples: Samp
         ("--model", "lvg", "--subtypes", "2", "--epochs", "1", "--objective", "discriminative", "--max-length", "12"),
     ],
 )
-def test_threads_change_no_bit_of_subtypes(run: Run, samples: Samples, options: tuple[str, ...]) -> None:
+def test_threads_do_not_change_subtypes(run: Run, samples: Samples, options: tuple[str, ...]) -> None:
     files = (samples.train_trees, "--dev", samples.dev_trees)
     for name, threads in (("a", 1), ("b", 2)):
         outcome = run("train", "parser", *files, "--out", name, "--threads", threads, *options, "--log", "log.jsonl")
@@ -115,7 +115,7 @@ def test_options_make_models_that_work(run: Run, samples: Samples, options: tupl
     assert scores["f1"] > 40
 
 
-def test_skip_bad_goes_on_and_counts(run: Run, samples: Samples) -> None:
+def test_skip_bad_skips_and_counts(run: Run, samples: Samples) -> None:
     Path("a.mrg").write_text("((S (A a)))\n((S (A a))\n((S (A b)))\n)\n((S () (A c)))\n(S (A d))\n")
     refusal = run(*PLAIN, "a.mrg", "--out", "m").refusal()
     assert refusal == "lveg: a.mrg:2: tree 2 has 1 unclosed bracket\n"
@@ -163,7 +163,7 @@ class TestRefusals:
             assert "Traceback" not in outcome.err
 
 
-def test_a_pattern_that_is_none(run: Run, samples: Samples) -> None:
+def test_an_invalid_pattern(run: Run, samples: Samples) -> None:
     assert "not a regular expression" in run(*PLAIN, samples.train_trees, "--out", "m", "--empty", "(").refusal()
 
 

@@ -1,4 +1,4 @@
-"""`lveg warm`, and what is said while kernels are compiled."""
+"""`lveg warm`, and the notices while kernels are compiled."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ assert seen == [1]
 """
 
 
-def test_kernels_work_where_no_directory_is_writable() -> None:
+def test_kernels_work_without_a_writable_directory() -> None:
     subprocess.run([sys.executable, "-c", SCRIPT], check=True)
 
 
@@ -35,7 +35,7 @@ def test_warm_of_an_unknown_model_is_refused(tmp_path: Path) -> None:
     assert "there is no model 'mystery'" in run_main("warm", "--model", "mystery").refusal()
 
 
-def test_warm_compiles_and_says_so() -> None:
+def test_warm_compiles_and_reports_it() -> None:
     outcome = run_main("warm", "--model", "hmm")
     assert outcome.status == 0
     assert "tagger: " in outcome.err

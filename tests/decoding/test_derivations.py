@@ -63,7 +63,7 @@ def test_k_best_equals_enumeration(tied: bool) -> None:
 
 
 def test_k_best_of_larger_forests() -> None:
-    """Deep queues: hundreds of derivations, all of them asked for and then some."""
+    """Deep queues: more derivations are requested than the hundreds that exist."""
     for case in random_cases(12, seed=23, least=300, most=1500):
         grammar, forest, posterior = analysed(case)
         ordered = sorted((math.log(one.weight) for one in case.found), reverse=True)
@@ -73,7 +73,7 @@ def test_k_best_of_larger_forests() -> None:
             assert len({tuple(edges.tolist()) for _, edges in found}) == len(found)
 
 
-def test_more_best_begin_with_fewer() -> None:
+def test_longer_k_best_lists_begin_with_shorter_ones() -> None:
     for case in random_cases(30, seed=24, least=10, most=100, tied=True):
         grammar, forest, posterior = analysed(case)
         many = [edges.tolist() for _, edges in decode(grammar, forest, posterior, "viterbi", 50)]
@@ -113,7 +113,7 @@ def _repeats(case: Case) -> bool:
 
 
 def _recall_scores(case: Case, penalty: float) -> dict[tuple[Anchored, ...], float]:
-    """Expected correct constituents and tags of every derivation, less the penalty for each constituent."""
+    """Expected correct constituents and tags of every derivation, minus the penalty for each constituent."""
     share, tag_share = bracket_posteriors(case.toy, case.found), tag_shares(case.toy, case.found)
     return {
         one.rules: sum(share[bracket] - penalty for bracket in set(brackets(case.toy, one)))

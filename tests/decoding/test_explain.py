@@ -68,7 +68,7 @@ def test_the_rival_is_the_best_derivation_without_the_constituent() -> None:
 
 
 def test_parts_of_a_product_whose_members_exclude_derivations() -> None:
-    """Where a member finds only one of two derivations possible, parts still add up to the difference."""
+    """If only one of two derivations is possible for a member, parts still add up to the difference."""
     undivided = divided = 0
     for number, case in enumerate(random_cases(60, seed=7, least=3, most=60)):
         grammar, weight, forest = analysed(case)

@@ -13,7 +13,7 @@ from lveg.families.pcfg.family import Pcfg
 
 
 def test_constituents_equal_enumeration() -> None:
-    """A label over a span counts once, also where a unary chain has it twice."""
+    """A label over a span counts once, even if a unary chain has it twice."""
     for case in random_cases(250, seed=41, most=200):
         grammar, weight = subject(case.toy)
         _, forest = CoarseParser(grammar, weight).prune(case.words, 0.0, 0.0)

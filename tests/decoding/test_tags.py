@@ -159,7 +159,7 @@ def test_best_sequences_of_the_hmm_are_viterbis(count: int) -> None:
 
 
 def latent(seed: int) -> ChainFamily:
-    """Three subtypes with weights that sum to nothing in particular."""
+    """Three subtypes with unnormalised weights."""
     first = start_lvg(GRAMMAR, hmm_weights(GRAMMAR), 3)
     return first.with_value(first.value + np.random.default_rng(seed).normal(0, 1.0, first.value.shape))
 

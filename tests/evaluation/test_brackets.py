@@ -38,7 +38,7 @@ EVALB = DATA.resolve().parent / "evalb"
 QUOTING = replace(COLLINS, quote_labels=frozenset({"``", "''", "POS", "NN"}))
 
 GOLD = "(TOP (S (NP (DT The) (NN cat)) (VP (VBD saw) (NP (DT a) (NN dog))) (. .)))"
-# Of S(0,5) NP(0,2) VP(2,4) NP(3,4) NP(4,5) the first two are right, VP crosses NP(3,5); one tag is wrong.
+# Of S(0,5) NP(0,2) VP(2,4) NP(3,4) NP(4,5) the first two are correct, VP crosses NP(3,5); one tag is wrong.
 WRONG = "(TOP (S (NP (DT The) (NN cat)) (VP (VBD saw) (NP (DT a))) (NP (NNP dog)) (. .)))"
 
 
@@ -90,7 +90,7 @@ def test_unwrapped_bracket_without_label_counts() -> None:
     assert brackets(parse_tree("( (S (NN x)))")) == {("", 0, 1): 1, ("S", 0, 1): 1}
 
 
-def test_equivalent_labels_hold_for_phrases_tags_and_deletion() -> None:
+def test_equivalent_labels_apply_to_phrases_tags_and_deletion() -> None:
     found = score("(TOP (ADVP (PRT x)))", "(TOP (PRT (ADVP x)))")
     assert (found.matched, found.correct_tags) == (1, 1)
     params = replace(COLLINS, eq_labels=(("TOP", "ROOT"),))
@@ -101,7 +101,7 @@ def test_equivalent_labels_hold_for_phrases_tags_and_deletion() -> None:
 def test_equivalence_is_not_transitive_and_matching_is_in_order() -> None:
     params = replace(COLLINS, eq_labels=(("A", "B"), ("B", "C")))
     assert score("(TOP (A (NN x)))", "(TOP (C (NN x)))", params).matched == 0
-    # B takes A, the first it meets; C is left for A, which it is not equal to.
+    # Gold B is matched with the system's A; gold A is left with the system's C, to which it is not equal.
     assert score("(TOP (B (A (NN x))))", "(TOP (A (C (NN x))))", params).matched == 1
     assert score("(TOP (A (B (NN x))))", "(TOP (A (C (NN x))))", params).matched == 2
 
@@ -140,7 +140,7 @@ def test_equivalent_words() -> None:
     assert score("(TOP (S (NN example)))", "(TOP (S (NN Example)))").status == ERROR
 
 
-def test_misread_quotes_are_put_back_on_either_side() -> None:
+def test_misread_quotes_are_restored_on_either_side() -> None:
     deleted, kept = "(TOP (S (`` ') (A (NN a))))", "(TOP (S (POS ') (A (NN a))))"
     expected = SentenceScore(1, 2, OK, 2, 2, 2, crossing=0, words=2, correct_tags=1)
     assert score(deleted, kept, QUOTING) == expected
@@ -149,7 +149,7 @@ def test_misread_quotes_are_put_back_on_either_side() -> None:
     assert score(deleted.replace("'", "x"), kept.replace("'", "x"), QUOTING).status == ERROR
 
 
-def test_the_same_quote_can_be_put_back_twice() -> None:
+def test_the_same_quote_can_be_restored_twice() -> None:
     # EVALB moves a mark that it has put back on to where the next one is looked for, so that the gold's
     # A begins after two copies of the first mark instead of before the second.
     found = score("(TOP (S (`` ') (A (`` ') (NN a))))", "(TOP (S (NN ') (A (NN ') (NN a))))", QUOTING)
@@ -209,7 +209,7 @@ def test_few_crossings_are_up_to_two() -> None:
     assert (counts.average_crossing, counts.no_crossing_rate, counts.few_crossing_rate) == (1.5, 25.0, 75.0)
 
 
-def test_report_is_laid_out_as_evalb_lays_it_out() -> None:
+def test_report_has_the_layout_of_evalb() -> None:
     lines = evalb_report(small_corpus()).splitlines()
     assert lines[3] == "   1    6    0   50.00  40.00     2      4    5      1      5     4    80.00"
     assert lines[5] == "   3    6    2    0.00   0.00     0      0    0      0      0     0     0.00"
@@ -266,7 +266,7 @@ def test_exchanging_the_sides_exchanges_precision_and_recall(pair: tuple[Tree, T
 
 
 @given(analyses())
-def test_a_tree_is_right_by_itself(pair: tuple[Tree, Tree]) -> None:
+def test_a_tree_scored_against_itself_is_correct(pair: tuple[Tree, Tree]) -> None:
     found = score_pair(pair[0], pair[0])
     if found.status == OK:
         assert found.matched == found.gold == found.test

@@ -1,4 +1,4 @@
-"""Calibration: counted by hand, and of a model whose trees were drawn from itself."""
+"""Calibration: computed by hand, and for trees sampled from the model itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lveg.treebank.text import Input
 DATA = ENGLISH.parent
 
 
-def test_by_hand() -> None:
+def test_calibration_computed_by_hand() -> None:
     found = calibrate([(0.95, True), (0.91, False), (1.0, True), (0.05, False), (0.0, True)])
     assert [(part.low, part.count) for part in found.bins] == [(0.0, 2), (0.9, 3)]
     first, last = found.bins
@@ -27,7 +27,7 @@ def test_by_hand() -> None:
 
 
 def test_trees_drawn_from_the_model_are_calibrated() -> None:
-    """Where the truth is drawn from P(tree | sentence), the probabilities are right by definition."""
+    """If gold trees are sampled from P(tree | sentence), the probabilities are correct by definition."""
     parser = train_parser(DATA / "demo-train.mrg", model="pcfg")
     trees = [tree for tree in read_trees(DATA / "demo-dev.mrg") if len(tree.words()) <= 14][:150]
     drawn = [tree for number, tree in enumerate(trees) for tree in parser.sample(tree.words(), 1, seed=number)]

@@ -1,4 +1,4 @@
-"""Resampling against what it must tend to: enumeration, and cases worked out by hand."""
+"""Resampling against its limits: enumeration, and cases computed by hand."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_interval_tends_to_the_binomial_one() -> None:
     assert high == pytest.approx(75 + half, abs=0.12)
 
 
-def test_interval_of_sentences_all_alike_is_a_point() -> None:
+def test_interval_of_identical_sentences_is_a_point() -> None:
     score, low, high = bootstrap_interval([[3, 4, 5]] * 10, f1_from_counts)
     assert score == low == high == pytest.approx(100 * 6 / 9)
 
@@ -59,7 +59,7 @@ def test_samples_draw_as_many_sentences_as_there_are() -> None:
     assert np.all(seen[0] == 7)
 
 
-def test_same_seed_same_interval_whatever_the_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_seed_gives_same_interval_for_any_chunk_size(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = draw_f1_counts(50, 0.8, seed=1)
     first = bootstrap_interval(counts, f1_from_counts, seed=3)
     assert first == bootstrap_interval(counts, f1_from_counts, seed=3)

@@ -1,4 +1,4 @@
-"""The script of the tagging table, on a little data: rows, resuming, what is drawn."""
+"""The script of the tagging table, on small data: rows, resuming, plots."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_runs_are_kept_and_drawn(
     assert (tmp_path / "table.csv").read_text(encoding="utf-8") == first
 
 
-def test_systems_are_the_papers(script: ModuleType) -> None:
+def test_systems_are_those_of_the_paper(script: ModuleType) -> None:
     assert len(script.SYSTEMS) == 13
     kinds = {system: script.options_of("en", system, 3) for system in script.SYSTEMS}
     assert kinds["LVG-D-8"]["objective"] == "discriminative"
@@ -82,7 +82,7 @@ def test_systems_are_the_papers(script: ModuleType) -> None:
         script.options_of("en", "CRF", 0)
 
 
-def test_settings_tell_all_options_apart_but_the_seed(script: ModuleType) -> None:
+def test_settings_distinguish_all_options_except_the_seed(script: ModuleType) -> None:
     systems = (*script.SYSTEMS, "GM-LVeG-S l2=2", "GM-LVeG-S spread=0.05", "LVG-G-16 smoothing=3")
     assert len({script.settings_of(script.options_of("en", system, 0)) for system in systems}) == len(systems)
     for system in systems:

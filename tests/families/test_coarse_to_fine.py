@@ -39,7 +39,7 @@ def test_without_pruning_levels_change_nothing() -> None:
 
 
 def pruned_sum(model: SplitMerge, grammar: Grammar, forest: Forest) -> float:
-    """The summed weight of what the coarse level leaves, derivation by derivation and subtype by subtype."""
+    """The total weight of what the coarse level keeps, by enumeration of derivations and subtypes."""
     coarse = model.finest.project(model.groups[0], model.usage)
     known = annotated(coarse, grammar, forest)
     z = sum(value for _, _, value in known)
@@ -59,7 +59,7 @@ def pruned_sum(model: SplitMerge, grammar: Grammar, forest: Forest) -> float:
     return total
 
 
-def test_each_level_leaves_what_its_posteriors_say() -> None:
+def test_each_level_is_pruned_by_the_posteriors_before_it() -> None:
     pruned = 0
     for number, (grammar, _, forest) in enumerate(small_forests(12)):
         if forest.n_nodes > 8:
@@ -73,7 +73,7 @@ def test_each_level_leaves_what_its_posteriors_say() -> None:
     assert pruned > 2
 
 
-def test_where_pruning_leaves_nothing_the_whole_forest_is_used() -> None:
+def test_the_whole_forest_is_used_if_pruning_leaves_nothing() -> None:
     grammar, _, forest = small_forests(1)[0]
     model = replace(split_model(grammar, 1), least=1.1)
     assert model.posterior(forest).log_z == model.finest.log_z(forest)
@@ -117,7 +117,7 @@ def test_projecting_twice_is_projecting_once() -> None:
     np.testing.assert_allclose(twice.weight, once.weight, rtol=1e-12)
 
 
-def test_a_hierarchy_that_is_none_is_refused() -> None:
+def test_an_invalid_hierarchy_is_refused() -> None:
     grammar, _, _ = small_forests(1)[0]
     good = split_model(grammar, 1)
     for change in (

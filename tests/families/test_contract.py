@@ -124,7 +124,7 @@ class TestParsers:
                 edge[list(edges)] += math.exp(log - log_z)
             assert family.log_z(forest, factor) == pytest.approx(log_z, abs=1e-9)
             posterior = family.posterior(forest, factor)
-            # Coarse-to-fine inference leaves out what is improbable.
+            # Coarse-to-fine inference prunes improbable edges.
             assert posterior.log_z == pytest.approx(log_z, abs=5e-3)
             np.testing.assert_allclose(posterior.edge, edge, atol=5e-3)
             heads = np.bincount(forest.edge_head, posterior.edge, forest.n_nodes)
@@ -167,7 +167,7 @@ class TestParsers:
         check_round_trip(trained(kind), tmp_path)
 
     @parser_kinds
-    def test_any_number_of_threads_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
+    def test_any_number_of_threads_gives_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
         again = train_parser(trees()[:50], trees()[50:], kind.name, Setting(threads=3), **small_options(kind))
         assert file_bytes(again, tmp_path) == file_bytes(trained(kind), tmp_path)
 
@@ -299,7 +299,7 @@ class TestTaggers:
         check_round_trip(trained_tagger(kind), tmp_path)
 
     @tagger_kinds
-    def test_any_number_of_threads_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
+    def test_any_number_of_threads_gives_the_same_bytes(self, kind: Kind, tmp_path: Path) -> None:
         again = train_tagger(tagged()[:50], tagged()[50:], kind.name, Setting(threads=3), **small_options(kind))
         assert file_bytes(again, tmp_path) == file_bytes(trained_tagger(kind), tmp_path)
 
@@ -378,7 +378,7 @@ class TestContexts:
         check_explanations(parser.family, parser)
 
     @context_kinds
-    def test_it_tells_which_slopes_it_changed(self, context: Kind) -> None:
+    def test_it_reports_which_gradients_it_changed(self, context: Kind) -> None:
         family = trained_in_context(context, "gm").family
         assert isinstance(family, Contextual)
         (own,) = family.contexts
@@ -389,7 +389,7 @@ class TestContexts:
             slope[touched] = 0.0
 
     @context_kinds
-    def test_noise_leaves_out_the_same_by_the_same_number(self, context: Kind) -> None:
+    def test_the_same_noise_drops_the_same_features(self, context: Kind) -> None:
         family = trained_in_context(context, "gm").family
         assert isinstance(family, Contextual)
         own = replace(family.contexts[0], dropout=0.5)  # type: ignore[type-var]
@@ -399,7 +399,7 @@ class TestContexts:
         assert not np.array_equal(own.score(rows, 7), own.score(rows))
 
     @context_kinds
-    def test_what_the_family_finds_unlikely_is_out_of_the_question(self, context: Kind) -> None:
+    def test_edges_that_the_family_finds_unlikely_are_excluded(self, context: Kind) -> None:
         family = trained_in_context(context, "gm").family
         assert isinstance(family, Contextual)
         for forest, _ in forests():
@@ -419,7 +419,7 @@ class TestContexts:
         check_round_trip(trained_in_context(context, base), tmp_path)
 
     @context_kinds
-    def test_any_number_of_threads_the_same_bytes(self, context: Kind, tmp_path: Path) -> None:
+    def test_any_number_of_threads_gives_the_same_bytes(self, context: Kind, tmp_path: Path) -> None:
         one, three = (file_bytes(trained_in_context(context, "gm", threads), tmp_path) for threads in (1, 3))
         assert one == three
 
@@ -446,7 +446,7 @@ class TestContexts:
 
 @dataclass(frozen=True, eq=False)
 class Capitals(ForestContext):
-    """A weight per rule where the first word of its span has a capital, and its negative elsewhere."""
+    """A weight per rule if the first word of its span has a capital, otherwise its negative."""
 
     n_rules: int
     value: Floats
@@ -492,7 +492,7 @@ class Capitals(ForestContext):
 
 
 def check_gradient(family: ForestFamily, examples: Sequence[tuple[Forest, Forest]]) -> None:
-    """The slope of the conditional likelihood against central differences, at some parameters and in a direction."""
+    """The gradient of the conditional likelihood against central differences, at some parameters and in a direction."""
     packed = np.concatenate([family.pack(forest) for pair in examples for forest in pair])
     finite = np.flatnonzero(np.isfinite(family.value))
     slope = np.zeros_like(family.value)
@@ -544,7 +544,7 @@ def phrases(tree: Tree) -> set[tuple[str, int, int]]:
 
 
 def silent(event: str, facts: dict[str, Any]) -> None:
-    """A report that says nothing."""
+    """A report that ignores all events."""
 
 
 class StopError(Exception):
@@ -552,7 +552,7 @@ class StopError(Exception):
 
 
 class Stopper:
-    """A report that interrupts learning after the first state was kept."""
+    """A report that interrupts training after the first checkpoint was saved."""
 
     def __init__(self, after: str = "") -> None:
         self.after = after
@@ -574,7 +574,7 @@ def file_bytes(model: Model, folder: Path) -> bytes:
 
 
 def check_round_trip(model: Model, folder: Path) -> None:
-    """Saved, loaded and saved again a model is the same file, and says the same."""
+    """A model that is saved, loaded and saved again gives the same file and the same results."""
     first = file_bytes(model, folder)
     again = load_model(str(folder / "model"))
     assert file_bytes(again, folder) == first
@@ -588,7 +588,7 @@ def check_round_trip(model: Model, folder: Path) -> None:
 
 
 def check_refusals(model: Model, folder: Path) -> None:
-    """A file that lacks an array, or has one of another type, shape or with numbers that are none, is refused."""
+    """A file with a missing array, or one of another type or shape or with non-finite numbers, is refused."""
     text, arrays = unpack(file_bytes(model, folder))
     own = [name for name in arrays if name.startswith("family.")]
     changed: list[Arrays] = [arrays | {"family.more": np.zeros(3)}]

@@ -38,7 +38,7 @@ def small_forests(count: int, seed: int = 5) -> list[tuple[Grammar, Floats, Fore
 
 
 def random_model(grammar: Grammar, weight: Floats, dim: int, covariance: str, seed: int, count: int = 2) -> Gm:
-    """A grammar far from its start: every parameter is random."""
+    """A grammar with random values for every parameter."""
     dice = np.random.default_rng(seed)
     first = start(grammar, weight, count, dim, covariance, alpha=1.0, seed=seed)
     return Gm(
@@ -111,7 +111,7 @@ def test_gradients_equal_central_differences(dim: int, covariance: str, count: i
 
 
 def check_gradient(model: Gm, grammar: Grammar, forest: Forest, dice: random.Random) -> None:
-    """Of log weights, means and log standard deviations of components that the forest uses."""
+    """Check log weights, means and log standard deviations of components that the forest uses."""
     slope = np.zeros_like(model.value)
     assert model.run(plan(forest), None, Ask([1.0], slope)) == pytest.approx(model.log_z(forest))
     used = sorted({int(rule) for rule in forest.edge_rule if rule >= 0})
@@ -126,7 +126,7 @@ def check_gradient(model: Gm, grammar: Grammar, forest: Forest, dice: random.Ran
             assert slope[at] == pytest.approx(expected, rel=1e-6, abs=2e-9)
 
 
-def test_a_minus_sign_takes_the_gradient_away() -> None:
+def test_a_negative_sign_subtracts_the_gradient() -> None:
     grammar, weight, forest = small_forests(1)[0]
     model = random_model(grammar, weight, 2, "diagonal", 1)
     slope = np.zeros_like(model.value)
@@ -199,7 +199,7 @@ def test_rules_may_differ_in_their_number_of_components() -> None:
 
 
 class TestComponentPruning:
-    def test_keeps_all_where_there_are_few(self) -> None:
+    def test_keeps_all_if_there_are_few(self) -> None:
         for number, (grammar, weight, forest) in enumerate(small_forests(5)):
             model = random_model(grammar, weight, 2, "spherical", number, count=4)
             pruned = replace(model, pruning=ComponentPruning(10_000, 10_000))
@@ -208,7 +208,7 @@ class TestComponentPruning:
             assert seen > 0
             assert cut == 0
 
-    def test_cuts_what_the_paper_says(self) -> None:
+    def test_follows_the_formula_of_the_paper(self) -> None:
         """Of c > k_min components min(k_min + floor(c ^ theta), k_max) are kept, the largest."""
         values = np.array([0.1, 0.0, 0.5, 0.2, 0.4, 0.3, 0.05])
         for least, most, power, kept in (

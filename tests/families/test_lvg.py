@@ -40,7 +40,7 @@ def random_model(grammar: Grammar, seed: int, most: int = 3) -> Lvg:
 
 
 def subtype_weight(model: Lvg, grammar: Grammar, rule: int, a: int, b: int, c: int) -> float:
-    """The weight of a rule between subtypes, by where its block must have it."""
+    """The weight of a rule between subtypes, from its expected position in the block."""
     n_left = n_right = 1
     if rule < grammar.lexical_start:
         n_left = int(model.shape.subtypes[grammar.rule_left[rule]])
@@ -50,7 +50,7 @@ def subtype_weight(model: Lvg, grammar: Grammar, rule: int, a: int, b: int, c: i
 
 
 def annotated(model: Lvg, grammar: Grammar, forest: Forest) -> list[tuple[tuple[int, ...], tuple[int, ...], float]]:
-    """(edges, subtype of each edge's head, weight) of every derivation with every choice of subtypes."""
+    """(edges, subtype of each edge's head, weight) of every derivation with every combination of subtypes."""
     found = []
     for edges in edge_lists(forest):
         # Edges have parents first and left before right: walk them with a stack to find each edge's children.
@@ -113,7 +113,7 @@ def test_gradients_equal_central_differences() -> None:
 
 
 def check_gradients(model: Lvg, forest: Forest, seed: int) -> None:
-    """In weights, and in log weights."""
+    """Check the derivatives with respect to weights and log weights."""
     slope, log_slope = np.zeros(model.shape.size), np.zeros(model.shape.size)
     assert model.add_uses(pack(forest), Ask([1.0], slope)) == model.run(pack(forest), None, Ask([1.0], log_slope))
     for at in np.random.default_rng(seed).integers(0, model.shape.size, 40).tolist():

@@ -16,7 +16,7 @@ from lveg.grammar.grammar import Floats
 
 
 def expected_counts(weight: Floats, forest: Forest) -> Floats:
-    """Expected uses of each rule: the derivative of log Z in its log weight."""
+    """Expected uses of each rule: the derivative of log Z with respect to its log weight."""
     model, counts = Pcfg(weight), np.zeros(len(weight))
     model.run(model.pack(forest), None, Ask([1.0], counts))
     return counts
@@ -33,7 +33,7 @@ def test_expected_counts_equal_enumeration() -> None:
 
 
 def test_other_weights_over_the_same_forest() -> None:
-    """A forest does not remember the weights it was built with."""
+    """A forest does not store the weights it was built with."""
     for case in random_cases(60, seed=12, most=100):
         grammar, weight = subject(case.toy)
         _, forest = CoarseParser(grammar, weight).prune(case.words, 0.0, 0.0)
@@ -61,8 +61,8 @@ def test_rules_of_weight_zero_are_not_used() -> None:
         np.testing.assert_allclose(expected_counts(thinned, forest), counts, rtol=1e-9, atol=1e-12)
 
 
-def test_a_rule_of_weight_zero_beside_very_small_ones() -> None:
-    """The scale of what weighs nothing must not overflow."""
+def test_a_rule_of_weight_zero_next_to_very_small_ones() -> None:
+    """The scale of a zero weight must not overflow."""
     rules = [
         Rule("binary", 0, (1, 1), (), 1.0),
         Rule("binary", 0, (2, 2), (), 1.0),

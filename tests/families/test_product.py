@@ -1,4 +1,4 @@
-"""Products of models against the sum of logs, edge by edge, and what becomes of one model twice."""
+"""Products of models against the sum of logs, edge by edge, and the product of a model with itself."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_max_rule_has_the_product_of_rule_posteriors_and_the_rest_their_mean() -
         assert log_prob == pytest.approx(math.log(np.mean(shares)), abs=1e-9)
 
 
-def test_a_model_twice_is_the_model() -> None:
+def test_a_product_of_a_model_with_itself_is_the_model() -> None:
     for grammar, weight, forest in small_forests(8):
         model = Pcfg(weight)
         posterior = Product((model, model)).posterior(forest)
@@ -54,7 +54,7 @@ def test_a_model_twice_is_the_model() -> None:
         assert np.array_equal(edges, same)
 
 
-def test_a_member_without_any_derivation_says_nothing() -> None:
+def test_a_member_without_any_derivation_is_ignored() -> None:
     for grammar, weight, forest in small_forests(8):
         model, silent = Pcfg(weight), Pcfg(0.0 * weight)
         product = Product((silent, model))
@@ -71,7 +71,7 @@ def test_a_member_without_any_derivation_says_nothing() -> None:
             nothing.samples(forest, 1)
 
 
-def test_samples_are_of_the_mean() -> None:
+def test_samples_follow_the_mean() -> None:
     grammar, weight, forest = max(small_forests(10), key=lambda item: item[2].n_edges)
     product = Product((Pcfg(weight), Pcfg(weight**3)))
     drawn = Counter(tuple(edges.tolist()) for edges in product.samples(forest, 4000, seed=3))

@@ -1,4 +1,4 @@
-"""Which families there are, and how those of other packages are found."""
+"""Available families, and how those of other packages are found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALL = [kind for task in TASKS for kind in kinds(task).values()]
 
 @pytest.fixture
 def offered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
-    """Entry points that packages are made to have."""
+    """Entry points that are added to packages."""
     points: list[EntryPoint] = []
     monkeypatch.setattr(registry, "entry_points", lambda group: [point for point in points if point.group == group])
     kinds.cache_clear()
@@ -38,7 +38,7 @@ def test_every_folder_is_a_family() -> None:
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: f"{kind.task}-{kind.name}")
-def test_what_a_family_says_of_itself_is_so(kind: Kind) -> None:
+def test_a_kind_agrees_with_its_family(kind: Kind) -> None:
     family = kind.load_family()
     assert issubclass(family, Stored)
     assert family.name == kind.name
@@ -59,7 +59,7 @@ def test_each_task_has_one_default_and_one_treebank_family(task: str) -> None:
     assert all(kind.task == task for kind in kinds(task).values())
 
 
-def test_names_that_are_none() -> None:
+def test_unknown_names() -> None:
     assert find("parser", "pcfg") is treebank_kind("parser")
     with pytest.raises(UsageError, match="there is no parser model 'hmm'; there are pcfg, cvg, gm, "):
         find("parser", "hmm")
@@ -92,7 +92,7 @@ def test_families_of_other_packages_come_last(offered: list[EntryPoint]) -> None
         del sys.modules["tests_of_registry"]
 
 
-def test_finding_families_loads_nothing_heavy() -> None:
+def test_finding_families_imports_nothing_slow() -> None:
     code = (
         "import sys; from lveg.families.registry import trainable\n"
         "found = [*trainable('parser').values(), *trainable('tagger').values()]\n"

@@ -19,7 +19,7 @@ from lveg.grammar.grammar import Grammar
 
 
 def split_merge(grammar: Grammar, seed: int) -> SplitMerge:
-    """Four subtypes a symbol, two groups of them, random weights."""
+    """Four subtypes per symbol, in two groups, with random weights."""
     dice = np.random.default_rng(seed)
     shape = shape_of(grammar, np.full(len(grammar.symbols), 4, np.int32))
     groups = np.tile(np.array([0, 0, 1, 1], np.int32), len(grammar.symbols))[None]
@@ -28,7 +28,7 @@ def split_merge(grammar: Grammar, seed: int) -> SplitMerge:
 
 
 def multi_scale(grammar: Grammar, seed: int) -> MultiScale:
-    """Two subtypes a symbol, productions that tie some choices, random log weights."""
+    """Two subtypes per symbol, productions that tie some combinations, random log weights."""
     dice = np.random.default_rng(seed)
     shape = shape_of(grammar, np.full(len(grammar.symbols), 2, np.int32))
     production = np.cumsum(dice.random(shape.size) < 0.6).astype(np.int32)
@@ -80,7 +80,7 @@ def test_rows_are_all_weights_with_their_subtypes(make: Make) -> None:
                 assert table.reshape(sizes)[choice] == rules.weight[row]
 
 
-def test_uses_are_those_of_enumeration() -> None:
+def test_uses_equal_enumeration() -> None:
     for number, (grammar, _, forest) in enumerate(small_forests(8)):
         model = random_model(grammar, number)
         found = annotated(model, grammar, forest)
@@ -97,7 +97,7 @@ def test_uses_are_those_of_enumeration() -> None:
         np.testing.assert_allclose(np.add.reduceat(uses, rules.ptr[:-1]), of_rule, atol=1e-9)
 
 
-def test_many_subtypes_need_more_dimensions_and_rules_without_weight_stay_without() -> None:
+def test_many_subtypes_need_more_dimensions_and_rules_of_weight_zero_keep_it() -> None:
     grammar, _, forest = small_forests(1)[0]
     shape = shape_of(grammar, np.full(len(grammar.symbols), 30, np.int32))
     weight = np.random.default_rng(0).uniform(0.0, 1.0, shape.size) * (

@@ -36,13 +36,13 @@ def random_grammar(seed: int) -> Grammar:
 
 
 def random_lvg(grammar: Grammar, subtypes: int, seed: int) -> TagLvg:
-    """Weights that sum to nothing in particular."""
+    """Random unnormalised weights."""
     first = start_lvg(grammar, hmm_weights(grammar), subtypes)
     return first.with_value(first.value + np.random.default_rng(seed).normal(0, 1.0, first.value.shape))
 
 
 def random_gm(grammar: Grammar, components: int, dim: int, covariance: str, seed: int) -> TagGm:
-    """Parameters far from a start."""
+    """Random parameters."""
     dice = np.random.default_rng(seed)
     model = start_gm(grammar, hmm_weights(grammar), components, dim, covariance)
     parts = model.parts(model.value)
@@ -129,7 +129,7 @@ def gm_weight_by_components(model: TagGm, grammar: Grammar, terminals: list[int]
     deviation = np.exp(np.broadcast_to(log_std, mean.shape))
 
     def integral(*columns: int) -> float:
-        """Of the product of Gaussians, a dimension after the other."""
+        """The integral of the product of Gaussians, dimension by dimension."""
         value = 1.0
         for d in range(model.dim):
             density = np.ones_like(GRID)
@@ -293,7 +293,7 @@ def test_every_gradient_equals_central_differences(name: str, is_given: bool) ->
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_a_minus_sign_takes_the_gradient_away_and_sentences_add_up(name: str) -> None:
+def test_a_negative_sign_subtracts_the_gradient_and_sentences_add_up(name: str) -> None:
     grammar = random_grammar(1)
     model = MODELS[name](grammar, 1)
     packed = lattices(model.table, sentences(grammar, 1))
@@ -312,7 +312,7 @@ def test_one_subtype_without_noise_has_the_weights_of_the_hmm() -> None:
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_sentences_packed_together_are_answered_as_alone(name: str) -> None:
+def test_sentences_packed_together_give_the_same_results_as_alone(name: str) -> None:
     grammar = random_grammar(4)
     model = MODELS[name](grammar, 4)
     several = [[], *sentences(grammar, 4, count=6), []]

@@ -44,13 +44,13 @@ class Case(NamedTuple):
 
 
 def random_lvg(subtypes: int, seed: int) -> TagLvg:
-    """Weights that sum to nothing in particular."""
+    """Random unnormalised weights."""
     value = np.random.default_rng(seed).normal(0, 1.0, size_of(TAGS, EMISSIONS, subtypes))
     return TagLvg(open_table(TAGS), TAGS, EMISSIONS, subtypes, value)
 
 
 def random_gm(components: int, dim: int, covariance: str, seed: int) -> TagGm:
-    """Parameters far from a start."""
+    """Random parameters."""
     links = TAGS * TAGS + TAGS
     gaussians = (2 * links + EMISSIONS) * components
     sizes = (
@@ -246,7 +246,7 @@ def test_every_gradient_equals_central_differences(name: str, is_given: bool) ->
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_factors_of_one_are_none_and_a_minus_sign_takes_slopes_away(name: str) -> None:
+def test_factors_of_one_change_nothing_and_a_negative_sign_subtracts_gradients(name: str) -> None:
     model, case = MODELS[name](3), random_case(MODELS[name](3).width, 3)
     ones = Factors(np.zeros_like(case.log_factor), np.zeros_like(case.log_factor))
     slope, other = np.zeros_like(model.value), np.zeros_like(model.value)
@@ -259,7 +259,7 @@ def test_factors_of_one_are_none_and_a_minus_sign_takes_slopes_away(name: str) -
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_large_factors_lose_nothing(name: str) -> None:
+def test_large_factors_lose_no_precision(name: str) -> None:
     """The same number added to the factors of a word is added to log Z; factors far apart are exact."""
     model, case = MODELS[name](4), random_case(MODELS[name](4).width, 4, (4, 2))
     plain = model.posteriors(case.packed, factors=Factors(case.log_factor))

@@ -1,4 +1,4 @@
-"""Forests from trees, and what joining and cutting them keeps."""
+"""Forests from trees, their unions and parts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_tree_forest_has_one_derivation_which_is_the_tree(
         np.testing.assert_allclose(posterior.node, 1.0, rtol=1e-12)
 
 
-def test_tree_forest_of_a_chain_that_returns() -> None:
+def test_tree_forest_of_a_chain_that_returns_to_its_first_symbol() -> None:
     words = [Tree("A", (), "a"), Tree("B", (), "b")]
     tree = Tree("TOP", [Tree("X", [Tree("Y", [Tree("X", words)])])])
     grammar = tree_grammar([tree], Binarisation(), LexiconOptions())
@@ -81,7 +81,7 @@ def test_tree_forest_of_a_chain_that_returns() -> None:
     assert all_trees(grammar, forest, tree.words()) == [tree]
 
 
-def test_tree_forest_of_any_chain_holds_the_tree() -> None:
+def test_tree_forest_of_any_chain_contains_the_tree() -> None:
     words = [Tree("A", (), "a"), Tree("B", (), "b")]
     for labels in ("XX", "XYX", "XYXYX", "YXX"):
         tree = Tree(labels[-1], words)
@@ -140,7 +140,7 @@ def test_trees_forest_contains_each_tree() -> None:
         assert_same(forest, trees_forest(grammar, [*several, several[1]], scheme))
 
 
-def test_forests_of_other_words_do_not_join() -> None:
+def test_forests_over_different_words_cannot_be_joined() -> None:
     one = Tree("TOP", [Tree("S", [Tree("N", (), "a"), Tree("V", (), "b")])])
     two = Tree("TOP", [Tree("N", (), "a")])
     grammar = tree_grammar([one, two], Binarisation(), LexiconOptions())
@@ -148,7 +148,7 @@ def test_forests_of_other_words_do_not_join() -> None:
         trees_forest(grammar, [one, two], Binarisation())
 
 
-def test_union_of_derivations_holds_them_and_only_their_rules() -> None:
+def test_union_of_derivations_contains_them_and_only_their_rules() -> None:
     dice = random.Random(61)
     for case in random_cases(60, seed=61, least=3, most=80):
         grammar, _ = subject(case.toy)
@@ -166,7 +166,7 @@ def test_union_of_derivations_holds_them_and_only_their_rules() -> None:
         assert found == {one.rules for one in case.found if set(one.rules) <= allowed}
 
 
-def test_forest_of_any_rules_holds_what_they_allow() -> None:
+def test_forest_of_any_rules_contains_what_they_allow() -> None:
     """Rules that no derivation uses are left out, whatever order they come in."""
     dice = random.Random(62)
     partial = 0
@@ -186,7 +186,7 @@ def test_forest_of_any_rules_holds_what_they_allow() -> None:
     assert partial > 30
 
 
-def test_anchored_rules_make_the_forest_again() -> None:
+def test_anchored_rules_rebuild_the_forest() -> None:
     for case in random_cases(80, seed=63):
         grammar, weight = subject(case.toy)
         _, forest = CoarseParser(grammar, weight).prune(case.words, 0.0, 0.0)
@@ -197,7 +197,7 @@ def test_anchored_rules_make_the_forest_again() -> None:
         assert sorted(anchored_rules(joined).T.tolist()) == sorted(anchored_rules(forest).T.tolist())
 
 
-def test_anchored_rules_of_a_pruned_forest_make_its_derivations_again() -> None:
+def test_anchored_rules_of_a_pruned_forest_rebuild_its_derivations() -> None:
     for case in random_cases(80, seed=63):
         grammar, weight = subject(case.toy)
         _, forest = CoarseParser(grammar, weight).prune(case.words, 0.05, 0.05)

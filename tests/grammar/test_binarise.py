@@ -99,7 +99,7 @@ def test_chains_are_one_step() -> None:
     assert [(step.symbol.name, step.path) for step in binarise(over_tag, Binarisation())] == [("A", ()), ("X", ("Y",))]
 
 
-def test_vertical_memory() -> None:
+def test_vertical_markovisation() -> None:
     tree = Tree(
         "TOP", [Tree("S", [Tree("NP", [leaf("A"), leaf("B")]), Tree("VP", [Tree("NP", [leaf("C"), leaf("D")])])])]
     )
@@ -110,7 +110,7 @@ def test_vertical_memory() -> None:
     assert all(symbol.parents == () for symbol in names if symbol.kind == TAG)
 
 
-def test_heads_are_what_phrases_rarely_lack() -> None:
+def test_heads_are_children_that_phrases_rarely_lack() -> None:
     several = [
         Tree("TOP", [Tree("NP", [leaf("D"), leaf("N")]), Tree("VP", [leaf("V"), leaf("D")])]),
         Tree("TOP", [Tree("NP", [leaf("J"), leaf("N")]), Tree("VP", [leaf("V"), leaf("D")])]),

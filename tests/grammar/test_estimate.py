@@ -1,4 +1,4 @@
-"""Rule probabilities: what they sum to."""
+"""Rule probabilities and their sums."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def weighted(texts: list[str], scheme: Binarisation) -> tuple[Grammar, Floats]:
 
 @pytest.mark.parametrize("horizontal", [0, 2])
 def test_finite_language_sums_to_one(horizontal: int) -> None:
-    # With no memory a PART may repeat itself, and the language is not finite: the sum only tends to one.
+    # With horizontal=0 a PART may repeat itself, so the language is not finite: the sum only approaches one.
     mass = tree_mass(toy_of(*weighted(FINITE, Binarisation(horizontal=horizontal))), 60)
     assert math.isclose(mass, 1.0, abs_tol=1e-9)
 
@@ -53,7 +53,7 @@ def test_language_with_phrases_that_never_branch_sums_to_one() -> None:
 
 
 @pytest.mark.parametrize("scheme", [Binarisation(), Binarisation(vertical=2), Binarisation("left", horizontal=1)])
-def test_trees_never_weigh_more_than_one(scheme: Binarisation) -> None:
+def test_the_weight_of_trees_never_exceeds_one(scheme: Binarisation) -> None:
     toy = toy_of(*weighted(RECURSIVE, scheme))
     masses = [tree_mass(toy, size) for size in (3, 10, 40)]
     assert masses == sorted(masses)

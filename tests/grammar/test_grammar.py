@@ -33,7 +33,7 @@ SMALL = [
 
 
 def everything(grammar: Grammar) -> list[bytes]:
-    """All that a grammar holds, as bytes."""
+    """The whole contents of a grammar, as bytes."""
     arrays = (grammar.rule_lhs, grammar.rule_left, grammar.rule_right, grammar.count)
     rest = (grammar.symbols, grammar.paths, grammar.lexicon.words, grammar.lexicon.classes, grammar.fingerprint)
     return [array.tobytes() for array in arrays] + [repr(part).encode() for part in rest]
@@ -101,7 +101,7 @@ for unknown in ("auto", "english", "single"):
 """
 
 
-def test_the_order_of_sets_does_not_show() -> None:
+def test_the_order_of_sets_does_not_matter() -> None:
     outputs = set()
     for seed in ("0", "1"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
@@ -159,7 +159,7 @@ def test_fingerprint_follows_the_data() -> None:
         (lambda grammar: {"n_nonterminals": 1}, "does not exist"),
     ],
 )
-def test_what_is_not_a_grammar_is_an_error(change: Callable[[Grammar], dict[str, Any]], message: str) -> None:
+def test_invalid_grammars_are_errors(change: Callable[[Grammar], dict[str, Any]], message: str) -> None:
     grammar = tree_grammar(SMALL, Binarisation(), LexiconOptions())
     with pytest.raises(GrammarError, match=message):
         replace(grammar, **change(grammar))

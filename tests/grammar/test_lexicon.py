@@ -47,7 +47,7 @@ def test_every_string_has_a_terminal_with_a_tag(word: str, is_first: bool) -> No
     ("word", "is_first", "name"),
     [
         ("dogs", False, "UNK-LC-s"),
-        ("glass", False, "UNK-LC"),  # -ss, -is and -us are no plurals
+        ("glass", False, "UNK-LC"),  # -ss, -is and -us are not plurals
         ("corpus", False, "UNK-LC"),
         ("Walking", False, "UNK-CAPS-ing"),
         ("Walking", True, "UNK-INITC-ing"),
@@ -71,7 +71,7 @@ def test_english_signatures(word: str, is_first: bool, name: str) -> None:
     assert candidates("english")(word, is_first, {"walked"})[0] == name
 
 
-def test_english_backs_off_by_taking_features_off() -> None:
+def test_english_backs_off_by_removing_features() -> None:
     chain = ["UNK-LC-NUM-DASH-s", "UNK-LC-NUM-DASH", "UNK-LC-NUM", "UNK-LC", "UNK"]
     assert candidates("english")("mid-1990s", False, ()) == chain
     lexicon = Lexicon("english", ("a",), ("UNK", "UNK-LC"))
@@ -91,7 +91,7 @@ def test_auto_backs_off_by_shape_and_ending() -> None:
     assert candidates("auto")("...", False, ())[-2:] == ["punct", "UNK"]
 
 
-def test_auto_learns_endings_that_tell() -> None:
+def test_auto_learns_informative_endings() -> None:
     dice = random.Random(1)
     letters = "bcdfghjklm"
     sentences = [
@@ -117,7 +117,7 @@ def test_threshold_decides_what_is_known() -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("smooth", [0, 10])
 def test_counts_without_rare_words(scheme: str, smooth: int) -> None:
-    """Where every word is known, unknown words still have a class and tags."""
+    """Even if every word is known, unknown words have a class and tags."""
     sentences = [[("a", "X"), ("b", "Y")]] * 3
     lexicon, counts = build_lexicon(sentences, LexiconOptions(scheme, 2, smooth))
     terminal = lexicon.terminal("zebra")
@@ -126,7 +126,7 @@ def test_counts_without_rare_words(scheme: str, smooth: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_where_all_words_are_known_classes_are_those_of_words_seen_once(scheme: str) -> None:
+def test_if_all_words_are_known_classes_come_from_words_seen_once(scheme: str) -> None:
     sentences = [[("a", "X"), ("b", "Y")], [("a", "X"), ("c", "Z")]]
     lexicon, counts = build_lexicon(sentences, LexiconOptions(scheme, 1, 0))
     assert lexicon.words == ("a", "b", "c")
@@ -147,7 +147,7 @@ def test_every_terminal_has_a_tag_and_every_pair_a_count(scheme: str, threshold:
 
 
 def test_smoothing_keeps_the_tokens_of_a_word() -> None:
-    """A known word lends and borrows: its counts still sum to how often it occurred."""
+    """After smoothing, the counts of a known word still sum to its number of occurrences."""
     lexicon, counts = build_lexicon(SENTENCES, LexiconOptions(threshold=2))
     for word, tokens in (("dogs", 2), ("in", 2), ("the", 2)):
         own = [count for (_, terminal), count in counts.items() if terminal == lexicon.word_ids[word]]

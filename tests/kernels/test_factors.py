@@ -96,7 +96,7 @@ family = pytest.mark.parametrize("make", FAMILIES.values(), ids=FAMILIES)
 
 
 def combine(model: Model, grammar: Grammar, rule: int, children: list[Floats]) -> Floats:
-    """What a rule makes of its children: a number for each subtype, or component, of its left-hand side."""
+    """The value of a rule over its children: a number for each subtype, or component, of its left-hand side."""
     if isinstance(model, Pcfg):
         return np.asarray(model.weight[rule] * np.asarray(math.prod(children)))
     if isinstance(model, Gm):
@@ -148,7 +148,7 @@ class Truth(NamedTuple):
 
 
 def enumerate_all(model: Model, grammar: Grammar, forest: Forest, log_factor: Floats) -> Truth | None:
-    """What inference must find; None where no derivation has any weight."""
+    """The expected results of inference; None if no derivation has any weight."""
     found = edge_lists(forest)
     logs = np.array([log_weight(model, grammar, forest, edges) + log_factor[list(edges)].sum() for edges in found])
     if not np.isfinite(logs).any():
@@ -191,7 +191,7 @@ def test_sums_and_posteriors_equal_enumeration(make: Callable[[Grammar, int], Mo
 
 
 @family
-def test_no_factors_are_factors_of_one(make: Callable[[Grammar, int], Model]) -> None:
+def test_no_factors_equal_factors_of_one(make: Callable[[Grammar, int], Model]) -> None:
     for number, (grammar, forest) in enumerate(forests(4)):
         model = make(grammar, number)
         plain, ones = model.posterior(forest), model.posterior(forest, np.zeros(forest.n_edges))
@@ -256,7 +256,7 @@ class Batch(NamedTuple):
     log_factor: Floats
 
     def parts(self, values: Floats) -> list[Floats]:
-        """What belongs to each forest of the values of all edges."""
+        """Split the values of all edges by forest."""
         return np.split(values, np.cumsum([forest.n_edges for forest in self.forests])[:-1])
 
 
@@ -303,7 +303,7 @@ def test_a_batch_gives_each_forest_its_own_posteriors_times_its_sign(
 def test_gradients_with_factors_equal_central_differences(make: Callable[[Grammar, int], Model]) -> None:
     for number, some in enumerate(batches(4, seed=27)):
         model = make(some.grammar, number)
-        value = np.maximum(model.value, -5.0)  # away from weights of 0, which have no difference
+        value = np.maximum(model.value, -5.0)  # away from weights of 0, where differences are undefined
         _, slope, _ = log_z_and_slopes(model.with_value(value), some, some.log_factor)
 
         def objective(value: Floats, model: Model = model, some: Batch = some) -> float:
@@ -328,7 +328,7 @@ def test_a_forest_without_weight_in_a_batch_has_no_posteriors() -> None:
 
 
 def test_an_edge_without_weight_does_not_hide_others_far_below_it() -> None:
-    """Its subtypes fit no weight, but its scale is higher by more than any number has room for."""
+    """No weight fits its subtypes, but its scale is higher by more than the range of doubles."""
     rules = [
         Rule("binary", 0, (1, 1), (), 1.0),
         Rule("binary", 0, (2, 2), (), 1.0),

@@ -1,4 +1,4 @@
-"""A small treebank for learning parsers with discrete subtypes."""
+"""A small treebank for training parsers with discrete subtypes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def some_trees() -> list[Tree]:
 
 @pytest.fixture(scope="session")
 def trees(some_trees: list[Tree]) -> list[Tree]:
-    """Those to learn from."""
+    """The training trees."""
     return some_trees[:100]
 
 
 @pytest.fixture(scope="session")
 def dev(some_trees: list[Tree]) -> list[Tree]:
-    """Those to score on."""
+    """The development trees."""
     return some_trees[100:]

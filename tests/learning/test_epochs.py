@@ -1,4 +1,4 @@
-"""What all learning shares: when epochs end, checkpoints, and where examples are held."""
+"""The training loop: early stopping, checkpoints, and storage of examples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lveg.learning.run import Run
 
 
 class Flat:
-    """A family whose objective has the same slope everywhere."""
+    """A family whose objective has the same gradient everywhere."""
 
     def __init__(self, value: Floats) -> None:
         self.value = value
@@ -31,7 +31,7 @@ class Flat:
         return float(self.value.sum())
 
 
-def test_it_ends_when_the_score_no_longer_rises() -> None:
+def test_training_stops_when_the_score_no_longer_rises() -> None:
     examples = Examples(2**10)
     for _ in range(4):
         examples.append(np.zeros(1, np.int32))
@@ -51,7 +51,7 @@ def test_it_ends_when_the_score_no_longer_rises() -> None:
 def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
     path = tmp_path / "c"
     Checkpoint(str(path)).save({"epoch": 1}, {"value": np.zeros(3)})
-    assert Checkpoint(str(path)).load() is None  # not asked for
+    assert Checkpoint(str(path)).load() is None  # not requested
     kept = Checkpoint(str(path), resume=True).load()
     assert kept is not None
     assert kept[0] == {"epoch": 1}
@@ -60,7 +60,7 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
         Checkpoint(str(path), resume=True).load()
 
 
-def test_examples_come_back_whatever_holds_them() -> None:
+def test_examples_are_the_same_from_memory_and_disk() -> None:
     arrays = [np.arange(size, dtype=np.int32) for size in (5, 700, 3, 900, 1)]
     for limit in (0, 2820, 10**6):
         examples = Examples(limit)

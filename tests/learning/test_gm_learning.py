@@ -1,4 +1,4 @@
-"""Learning a Gaussian mixture grammar on a small treebank: it gets better, and threads change nothing."""
+"""Training a Gaussian mixture grammar on a small treebank: it improves, and threads change nothing."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def trained(trees: list[Tree], dev: list[Tree]) -> Trained:
 
 
 def learned(data: TreeData, count: int, run: Run, **options: Any) -> Gm:
-    """The grammar learned from the first trees; `options` are what differs from SMALL."""
+    """The grammar trained on the first trees; `options` override SMALL."""
     return learn(replace(data, trees=data.trees[:count]), GmOptions(**SMALL | options), run)[0]
 
 
@@ -134,10 +134,10 @@ def test_viterbi_is_refused(trained: Trained) -> None:
 
 
 class StopError(Exception):
-    """Somebody pulled the plug."""
+    """An interruption."""
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_bits(trees: list[Tree], tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_to_the_same_bits(trees: list[Tree], tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"
     resumed = Checkpoint(str(path), resume=True)
 
@@ -175,7 +175,7 @@ def test_forests_on_disk_give_the_same_bits(data: TreeData) -> None:
     assert np.array_equal(one.value, two.value)
 
 
-def test_forests_of_best_trees_hold_them_and_the_gold_tree(plain: Parser, data: TreeData) -> None:
+def test_forests_of_best_trees_contain_them_and_the_gold_tree(plain: Parser, data: TreeData) -> None:
     def rules(forest: Forest) -> set[tuple[int, ...]]:
         return set(map(tuple, anchored_rules(forest).T.tolist()))
 
@@ -188,7 +188,7 @@ def test_forests_of_best_trees_hold_them_and_the_gold_tree(plain: Parser, data: 
     assert np.isfinite(learned(data, 60, Run(), k_best=5, epochs=1).value).all()
 
 
-def test_learning_with_component_pruning_tells_its_price(data: TreeData) -> None:
+def test_component_pruning_reports_its_cost(data: TreeData) -> None:
     told: dict[str, Any] = {}
 
     def report(event: str, facts: dict[str, Any]) -> None:
@@ -200,7 +200,7 @@ def test_learning_with_component_pruning_tells_its_price(data: TreeData) -> None
     assert told["log_weight_lost"] > 0
 
 
-def test_spread_of_weights_and_its_slope(trained: Trained) -> None:
+def test_spread_of_weights_and_its_gradient(trained: Trained) -> None:
     gm = trained.gm
     value, slope = weight_spread(gm)
     shares = weight_shares(gm)
@@ -212,7 +212,7 @@ def test_spread_of_weights_and_its_slope(trained: Trained) -> None:
 
 
 def spread_with(gm: Gm, log_weight: Floats) -> float:
-    """The spread of other weights."""
+    """The spread with these weights."""
     return weight_spread(replace(gm, log_weight=log_weight))[0]
 
 
@@ -224,13 +224,13 @@ def test_sparse_weights_lose_components(plain: Parser, data: TreeData) -> None:
 
 
 def assert_same_probabilities(plain: Parser, trees: list[Tree], one: Gm, other: Gm) -> None:
-    """Of a few trees."""
+    """Compare the probabilities of a few trees."""
     for tree in trees[:10]:
         log_probs = [replace(plain, family=family).log_prob(tree) for family in (one, other)]
         assert log_probs[0] == pytest.approx(log_probs[1])
 
 
-def test_removing_what_weighs_nothing_changes_nothing(plain: Parser, trees: list[Tree]) -> None:
+def test_removing_components_without_weight_changes_nothing(plain: Parser, trees: list[Tree]) -> None:
     model = start(plain.grammar, plain.weight, 3, 2, spread=0.5)
     weights = model.log_weight.copy()
     weights[1::3] = -80.0

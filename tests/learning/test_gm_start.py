@@ -1,4 +1,4 @@
-"""Gaussian grammars that start from discrete subtypes: where means are, what components weigh, runs from files."""
+"""Gaussian grammars that start from discrete subtypes: means, component weights, and runs from files."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def data_of(parser: Parser) -> TreeData:
     return TreeData(parser.coarse, parser.binarisation, cleaned)
 
 
-def test_scaling_keeps_distances_where_there_are_dimensions_enough() -> None:
+def test_scaling_keeps_distances_with_enough_dimensions() -> None:
     dice = np.random.default_rng(0)
     table, weight = dice.normal(size=(4, 30)), dice.dirichlet(np.ones(4))
     points = scaled(table, weight, 3)
@@ -76,7 +76,7 @@ def test_scaling_keeps_distances_where_there_are_dimensions_enough() -> None:
     assert not scaled(table[:1], np.ones(1), 3).any()
 
 
-def test_subtypes_that_are_used_alike_are_close() -> None:
+def test_subtypes_with_similar_uses_are_close() -> None:
     family = discrete("lvg").family
     assert isinstance(family, DiscreteFamily)
     rules = family.subtype_rules()
@@ -150,7 +150,7 @@ def test_clusters_are_closest_and_means_are_theirs() -> None:
         np.testing.assert_allclose(mean[:, number], expected)
 
 
-def test_it_begins_better_than_at_random(begun: str) -> None:
+def test_it_starts_better_than_a_random_start(begun: str) -> None:
     scores = [
         train_parser(trees(), [*read_trees(DEV)][:60], **(OPTIONS | {"epochs": 1, **more})).info["dev"]["f1"]
         for more in ({"start": begun}, {})
@@ -208,7 +208,7 @@ def test_refusals(begun: str, tmp_path: Path) -> None:
         (UsageError, "is a tagger; --start takes a parser", trees(), {"start": tagger}),
         (ModelError, "nowhere: cannot be opened", trees(), {"start": "nowhere"}),
         (UsageError, "--start needs --dev, or --held-out 0", trees(), {"start": begun, "held_out": 0.1}),
-        (UsageError, "--start excludes --split and --alpha", trees(), {"start": begun, "alpha": 8.0}),
+        (UsageError, "--start cannot be used with --split or --alpha", trees(), {"start": begun, "alpha": 8.0}),
     ):
         with pytest.raises(error, match=message) as found:
             train_parser(some, **(OPTIONS | {"held_out": 0.0} | options))
@@ -216,7 +216,7 @@ def test_refusals(begun: str, tmp_path: Path) -> None:
         assert "\n" not in str(found.value)
 
 
-def test_the_command_line_does_not_overwrite_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_does_not_overwrite_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("train.mrg").write_text("\n".join(map(str, trees())), encoding="utf-8")
     quick = ("--threads", 1, "-q", "--held-out", 0)

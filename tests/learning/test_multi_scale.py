@@ -1,4 +1,4 @@
-"""Multi-scale grammars: splits that change nothing, ties that lose nothing, gradients, and runs."""
+"""Multi-scale grammars: splits and ties that change nothing, gradients, and training runs."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def test_splits_without_noise_change_nothing_whatever_is_tied(data: TreeData) ->
     assert not np.allclose(log_zs(scales, data), before, rtol=1e-6)
 
 
-def test_productions_are_nodes_of_the_trees_of_subtypes(data: TreeData) -> None:
-    """In a block, what shares a production is a product of sets, each a node of the binary tree of its symbol."""
+def test_productions_are_nodes_of_the_subtype_trees(data: TreeData) -> None:
+    """In a block, the combinations that share a production are a product of nodes of the subtype trees."""
     scales = first_scales(data)
     for number in (1, 2):
         scales = split(scales, 0.5, number)
@@ -101,7 +101,7 @@ def test_productions_are_nodes_of_the_trees_of_subtypes(data: TreeData) -> None:
     assert len(kinds) > 6
 
 
-def test_what_is_tied_is_what_differs_least(data: TreeData) -> None:
+def test_the_least_important_splits_are_tied(data: TreeData) -> None:
     scales = split(first_scales(data), 0.0, 1)
     moved = scales.model.log_weight.copy()
     rule = int(np.flatnonzero((scales.is_open == 7) & (scales.half == 7))[0])
@@ -152,7 +152,7 @@ def test_a_parser_is_trained_and_saved(plain: Parser, trees: list[Tree], dev: li
             replace(family, **change)
 
 
-def test_an_interrupted_run_goes_on_and_threads_change_no_bit(data: TreeData, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_and_threads_change_nothing(data: TreeData, tmp_path: Path) -> None:
     some = TreeData(data.coarse, data.scheme, data.trees[:60])
 
     def run(checkpoint: Checkpoint | None = None, stop: int = 99, threads: int = 1) -> MultiScale:
@@ -175,7 +175,7 @@ def test_an_interrupted_run_goes_on_and_threads_change_no_bit(data: TreeData, tm
     assert np.array_equal(run(threads=3).log_weight, whole.log_weight)
 
 
-def test_options_that_make_no_sense_are_refused() -> None:
+def test_invalid_options_are_refused() -> None:
     wrong: dict[str, Any]
     for wrong in ({"cycles": 0}, {"merged": 1.0}, {"noise": -1.0}):
         with pytest.raises(UsageError):

@@ -46,7 +46,7 @@ def test_sparse_adam_and_its_average(horizon: float) -> None:
         assert found.average == pytest.approx(average)
 
 
-def test_sparse_adam_pulls_for_the_steps_in_between() -> None:
+def test_sparse_adam_applies_l2_for_skipped_steps() -> None:
     found = SparseAdam.at(np.ones(1), 0.1, 0.01, 4.0)
     for _ in range(3):
         found.step(np.zeros((1, 1)), [np.empty(0, np.int32)], 1.0)

@@ -1,4 +1,4 @@
-"""EM, splitting and merging: what must never fall, what must be restored, and runs that are the same in every bit."""
+"""EM, splitting and merging: the likelihood never falls, merging undoes splits, and runs are bit-identical."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StopError(Exception):
 
 @pytest.fixture(scope="module")
 def plain(trees: list[Tree]) -> Parser:
-    """The treebank grammar, with words as they are counted."""
+    """The treebank grammar, with unsmoothed word counts."""
     return train_parser(trees, model="pcfg", smooth=0)
 
 
@@ -78,7 +78,7 @@ def test_the_likelihood_is_that_of_the_trees(plain: Parser, em: TreeEm, trees: l
 
 
 def test_em_never_lowers_the_likelihood(plain: Parser, em: TreeEm) -> None:
-    """With its prior: a tenth of a token for every symbol that it takes no unary step, shared among subtypes."""
+    """Including the prior: a tenth of a token per symbol for taking no unary step, shared among subtypes."""
 
     def with_prior(model: Lvg, value: float) -> float:
         stay, shape = model._stays()[:-1], model.shape
@@ -101,7 +101,7 @@ def test_em_never_lowers_the_likelihood(plain: Parser, em: TreeEm) -> None:
         state = State(model, state.groups)
 
 
-def test_one_subtype_is_at_its_best_at_once(plain: Parser, em: TreeEm) -> None:
+def test_one_subtype_converges_at_once(plain: Parser, em: TreeEm) -> None:
     model = first_state(plain).model
     again = em.maximise(model.shape, em.expect(model), SmoothingOptions(0.01, 0.1, 0.5))
     np.testing.assert_allclose(again.weight, plain.weight, rtol=1e-9)
@@ -129,7 +129,7 @@ def test_noise_keeps_probabilities(plain: Parser) -> None:
     assert (state.model.shape.subtypes == 4).all()
 
 
-def test_the_loss_of_one_merge_is_about_what_is_lost(plain: Parser, em: TreeEm) -> None:
+def test_the_estimated_loss_of_a_merge_is_close_to_the_real_one(plain: Parser, em: TreeEm) -> None:
     """For a subtype that occurs at most once in a tree, the approximation of Petrov et al. is exact."""
     state = split(first_state(plain), 0.5, 4)
     for _ in range(6):
@@ -148,7 +148,7 @@ def test_the_loss_of_one_merge_is_about_what_is_lost(plain: Parser, em: TreeEm) 
         group = np.arange(shape.n_subtypes) - np.repeat(shape.first[:-1], shape.subtypes)
         group[shape.first[symbol] : shape.first[symbol + 1]] = 0
         found = uses.log_likelihood - likelihood(em, merge(state, group.astype(np.int32), uses.subtypes).model)
-        # A unary step's division by what is left of its child mixes otherwise where the symbol takes both.
+        # If a symbol takes both kinds of steps, the division in unary rules makes the mixture differ.
         assert loss[shape.first[symbol]] == pytest.approx(found, rel=1e-6, abs=1e-6)
         checked += 1
     assert checked > 3
@@ -164,13 +164,13 @@ def test_least_useful_pairs_are_merged(plain: Parser) -> None:
     assert max(loss[::2][merged]) < min(loss[::2][np.logical_not(merged)])
 
 
-def test_threads_change_no_bit(data: TreeData) -> None:
+def test_threads_do_not_change_the_result(data: TreeData) -> None:
     one, other = (learn(data, SplitMergeOptions(**SHORT), Run(threads=threads))[0] for threads in (1, 3))
     assert np.array_equal(one.finest.weight, other.finest.weight)
     assert np.array_equal(one.groups, other.groups)
 
 
-def test_subtypes_are_as_many_as_merging_leaves(plain: Parser, data: TreeData) -> None:
+def test_numbers_of_subtypes_after_merging(plain: Parser, data: TreeData) -> None:
     learned, facts = learn(data, SplitMergeOptions(**SHORT), Run())
     n_symbols, n_subtypes = len(plain.grammar.symbols), learned.finest.shape.n_subtypes
     assert [item["subtypes"] for item in facts["cycles"]] == [2 * n_symbols - n_symbols // 2, n_subtypes]
@@ -180,7 +180,7 @@ def test_subtypes_are_as_many_as_merging_leaves(plain: Parser, data: TreeData) -
         assert learned.finest.project(group, learned.usage).is_probability
 
 
-def test_an_interrupted_run_goes_on_to_the_same_grammar(trees: list[Tree], tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_to_the_same_grammar(trees: list[Tree], tmp_path: Path) -> None:
     path = str(tmp_path / "run.checkpoint")
 
     def run(checkpoint: Checkpoint | None, stop: int = 99, **changed: Any) -> Parser:
@@ -266,7 +266,7 @@ def test_the_gradient_of_the_conditional_likelihood(data: TreeData) -> None:
         assert slope[at] == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
-def test_learning_goes_on_after_an_interruption(data: TreeData, tmp_path: Path) -> None:
+def test_training_resumes_after_an_interruption(data: TreeData, tmp_path: Path) -> None:
     some = TreeData(data.coarse, data.scheme, data.trees[:60])
 
     def run(checkpoint: Checkpoint | None, stop: bool = False) -> Lvg:
@@ -283,7 +283,7 @@ def test_learning_goes_on_after_an_interruption(data: TreeData, tmp_path: Path) 
     assert np.array_equal(run(Checkpoint(path, resume=True)).weight, run(None).weight)
 
 
-def test_options_that_make_no_sense_are_refused() -> None:
+def test_invalid_options_are_refused() -> None:
     wrong: dict[str, Any]
     for wrong in ({"cycles": 0}, {"split_iterations": 0}, {"merged": 1.0}, {"noise": -0.1}):
         with pytest.raises(UsageError):

@@ -1,4 +1,4 @@
-"""Learning taggers: likelihoods rise, one subtype is the HMM, threads and interruptions change nothing."""
+"""Training taggers: likelihoods rise, one subtype is the HMM, threads and interruptions change nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 def learn(grammar: Grammar, tagged: Tagged, options: dict[str, Any], run: Run = PLAIN) -> Chains:
-    """A family that is learned with these options."""
+    """A family trained with these options."""
     rest = dict(options)
     kind = find("tagger", rest.pop("model"))
     own = kind.load_options()(**rest)
@@ -75,7 +75,7 @@ def learn(grammar: Grammar, tagged: Tagged, options: dict[str, Any], run: Run = 
 @pytest.mark.parametrize("subtypes", [1, 2, 4])
 @pytest.mark.parametrize("smoothing", [0.0, 10.0])
 def test_em_never_lowers_the_likelihood(grammar: Grammar, tagged: Tagged, subtypes: int, smoothing: float) -> None:
-    """With the prior's part; without a prior, of the likelihood itself."""
+    """Including the prior; without a prior, the likelihood itself never falls."""
     weight = hmm_weights(grammar)
     model = start_lvg(grammar, weight, subtypes)
     em = TagEm(model, grammar, weight, model.examples(grammar, tagged), smoothing, PLAIN)
@@ -113,7 +113,7 @@ def test_one_subtype_learns_the_hmm(tagged: Tagged, smooth: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["discriminative", "spherical", "diagonal"])
-def test_the_objective_is_minus_the_conditional_likelihood(grammar: Grammar, tagged: Tagged, name: str) -> None:
+def test_the_objective_is_the_negative_conditional_likelihood(grammar: Grammar, tagged: Tagged, name: str) -> None:
     weight = hmm_weights(grammar)
     first: ChainFamily = (
         start_lvg(grammar, weight, 2) if name == "discriminative" else start_gm(grammar, weight, 2, 2, name, 0.5)
@@ -134,7 +134,7 @@ def test_the_objective_is_minus_the_conditional_likelihood(grammar: Grammar, tag
 
 
 @pytest.mark.parametrize("name", list(OPTIONS))
-def test_learned_taggers_beat_the_hmm_and_come_back_from_disk(
+def test_trained_taggers_beat_the_hmm_and_can_be_saved_and_loaded(
     files: tuple[str, str], tmp_path: Path, name: str
 ) -> None:
     epochs: list[dict[str, Any]] = []
@@ -180,11 +180,11 @@ def test_same_bits_on_any_number_of_threads(grammar: Grammar, tagged: Tagged, na
 
 
 class StopError(Exception):
-    """A run is interrupted."""
+    """An interruption."""
 
 
 @pytest.mark.parametrize("name", list(OPTIONS))
-def test_a_run_that_was_interrupted_goes_on_to_the_same_bits(
+def test_an_interrupted_run_resumes_to_the_same_bits(
     grammar: Grammar, tagged: Tagged, tmp_path: Path, name: str
 ) -> None:
     options = OPTIONS[name] | {"epochs": 5}
@@ -208,7 +208,7 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_bits(
     assert np.array_equal(whole.value, resumed.value)
 
 
-def test_a_checkpoint_is_of_the_same_data_and_options(files: tuple[str, str], tmp_path: Path) -> None:
+def test_a_checkpoint_needs_the_same_data_and_options(files: tuple[str, str], tmp_path: Path) -> None:
     setting = Setting(checkpoint=Checkpoint(str(tmp_path / "run.checkpoint"), True))
     options = OPTIONS["generative"] | {"epochs": 1}
     train_tagger(*files, setting=setting, **options)
@@ -220,7 +220,7 @@ def test_a_checkpoint_is_of_the_same_data_and_options(files: tuple[str, str], tm
         train_tagger(files[0], setting=setting, **options)
 
 
-def test_em_ends_when_the_score_no_longer_rises(grammar: Grammar, tagged: Tagged) -> None:
+def test_em_stops_when_the_score_no_longer_rises(grammar: Grammar, tagged: Tagged) -> None:
     scores = iter([1.0, 3.0, 2.0, 2.5, 2.9, 9.0])
     seen: list[Chains] = []
 

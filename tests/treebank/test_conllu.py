@@ -1,4 +1,4 @@
-"""CoNLL-U: no byte changes, and every fault has its place."""
+"""CoNLL-U: no byte changes, and every fault is located."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_sentence_without_comments_has_no_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_with_column_changes_that_column_alone(tmp_path: Path, line_end: str) -> None:
+def test_with_column_changes_only_that_column(tmp_path: Path, line_end: str) -> None:
     text = RICH.replace("\n", line_end)
     (sentence,) = read(tmp_path, text)
     for at, name in enumerate(COLUMNS[1:], start=1):
@@ -119,7 +119,7 @@ def test_every_end_of_file_round_trips(tmp_path: Path, cut: int, line_end: str) 
     assert written(sentences) == text
     assert sentences[1].words() == ["vamos", "nos", "a", "el", "_"]
     assert sentences[1].column("misc")[-1] == "_"
-    # Another sentence behind it gets the blank line that was missing.
+    # The missing blank line is added before another sentence.
     again = read(tmp_path, written([*sentences, sentences[0]]))
     assert [sentence.words() for sentence in again] == [sentence.words() for sentence in [*sentences, sentences[0]]]
 
@@ -246,7 +246,7 @@ def test_tagged_words(tmp_path: Path) -> None:
     assert second == [("a", "NN"), ("b", "NN")]
 
 
-def test_faults_of_tags_have_a_place(tmp_path: Path) -> None:
+def test_faults_of_tags_name_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "some.conllu"
     read(tmp_path, PLAIN + "# a\n" + row(1, "a") + row(2, "b", upos="") + "\n" + PLAIN)
     with pytest.raises(TreebankError, match=r"some\.conllu:6: column upos is empty; write `_` for no tag"):
@@ -290,7 +290,7 @@ def test_encoding(tmp_path: Path) -> None:
         list(read_conllu(tmp_path / "latin1.conllu"))
 
 
-def test_unicode_line_breaks_are_no_line_ends(tmp_path: Path) -> None:
+def test_unicode_line_breaks_are_not_line_ends(tmp_path: Path) -> None:
     text = row(1, "a\u2028b") + row(2, "c\x85d\x0ce") + "\n"
     (sentence,) = read(tmp_path, text)
     assert sentence.words() == ["a\u2028b", "c\x85d\x0ce"]
@@ -307,7 +307,7 @@ def test_gzip_directories_lists_and_standard_input(tmp_path: Path, monkeypatch: 
     assert list(read_conllu([])) == []
 
 
-def test_memory_stays_flat(tmp_path: Path) -> None:
+def test_memory_does_not_grow(tmp_path: Path) -> None:
     path = tmp_path / "long.conllu"
     path.write_text(RICH * 5000)
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Bracketed trees from files: every layout, and every fault with its place."""
+"""Bracketed trees from files: every layout, and every fault is located."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(tmp_path: Path, text: str, faults: Faults | None = None, allow_empty: b
 
 
 def skimmed(tmp_path: Path, text: str) -> tuple[list[str], list[str]]:
-    """The trees that are left and the faults without the folder's name."""
+    """The remaining trees, and the faults without the folder's name."""
     faults = Faults(skip=True)
     found = read(tmp_path, text, faults)
     return found, [message.removeprefix(f"{tmp_path}/") for message in faults.messages]
@@ -76,7 +76,7 @@ def test_leaves_of_three_fields(tmp_path: Path) -> None:
     assert str(tree) == "(sn (da0ms0 El el) (nc x))"
 
 
-def test_a_byte_order_mark_is_no_part_of_the_tree(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_tree(tmp_path: Path) -> None:
     assert read(tmp_path, "\ufeff(NN a)\n") == ["(NN a)"]
 
 
@@ -216,7 +216,7 @@ def test_parser_output_may_be_empty(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "(A a) (B b)", "(A a", "(A a))"])
-def test_parse_tree_wants_one_tree(text: str) -> None:
+def test_parse_tree_expects_one_tree(text: str) -> None:
     with pytest.raises(TreebankError, match=r"^<text>:1: "):
         parse_tree(text)
 

@@ -1,4 +1,4 @@
-"""The grammar's format, the laws of sampling, and the treebank that lveg ships."""
+"""The grammar's format, properties of sampling, and the treebank that lveg ships."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def english() -> SampleGrammar:
 # ------------------------------------------------------------------ the format
 
 
-def test_features_agree_and_do_not_show() -> None:
+def test_features_agree_and_are_not_shown() -> None:
     text = """
 %feature n sg pl
 S -> N[$n] V[$n]    # once for each number
@@ -62,7 +62,7 @@ def test_helpers_leave_only_their_children() -> None:
     assert str(drawn(text, 1)[0]) == f"({ROOT} (S (X X) (X x) (X x)))"
 
 
-def test_a_feature_can_stand_for_a_label() -> None:
+def test_a_feature_can_be_used_as_a_label() -> None:
     text = "%feature v VB VBZ\nS -> $v[t]\nVB[t] VBZ[t] = go goes\n"
     assert {str(tree) for tree in drawn(text)} == {f"({ROOT} (S (VB Go)))", f"({ROOT} (S (VBZ Goes)))"}
 
@@ -130,7 +130,7 @@ def test_faults_name_file_and_line(text: str, line: int, what: str) -> None:
 
 
 class OnlyRandom(random.Random):
-    """A generator whose one promised method works."""
+    """A generator with only the method that Python guarantees."""
 
     def getrandbits(self, k: int) -> int:
         raise AssertionError("only random() keeps its sequence from one Python to the next")
@@ -144,7 +144,7 @@ def test_the_seed_decides_and_only_random_is_called(english: SampleGrammar, monk
     assert [str(tree) for tree in sample_trees(english, 10, seed=5)] == first[:10]
 
 
-def test_long_sentences_are_drawn_again(english: SampleGrammar) -> None:
+def test_long_sentences_are_rejected(english: SampleGrammar) -> None:
     lengths = [len(tree.words()) for tree in sample_trees(english, 300, seed=4, max_words=8)]
     assert len(lengths) == 300
     assert max(lengths) == 8
@@ -157,7 +157,7 @@ def test_a_grammar_that_cannot_be_short_is_refused() -> None:
         drawn("S -> A\nA = a\n", 1, max_words=0)
 
 
-def test_depth_is_no_limit() -> None:
+def test_deep_trees_are_sampled() -> None:
     tree = drawn("S ->\n  9999 @s\n  1 A\n@s ->\n  9999 B\n  1 A\nB -> S\nA = a\n", 1, max_words=5000)[0]
     assert sum(1 for _ in tree) > 3000
 

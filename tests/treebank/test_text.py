@@ -78,7 +78,7 @@ def test_text_round_trip(tmp_path_factory: pytest.TempPathFactory, sentences: li
     assert [found.words for found in read_sentences(path)] == sentences
 
 
-def test_standard_input_is_text_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_text_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     def give(text: str) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
@@ -179,7 +179,7 @@ def test_faults_are_skipped_in_every_format(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_the_format_can_be_told(tmp_path: Path) -> None:
+def test_the_format_can_be_given(tmp_path: Path) -> None:
     path = make(tmp_path, "a.mrg", "(NN a)\n")
     assert [found.words for found in read_sentences(path, Reading("text"))] == [["(NN", "a)"]]
     with pytest.raises(UsageError, match="no input format 'xml'; there are text, brackets, conllu, jsonl"):
@@ -220,12 +220,12 @@ def test_counting_agrees_with_reading(tmp_path: Path, text: str) -> None:
     assert count_sentences(path) == len(list(read_sentences(path)))
 
 
-def test_blocks_without_words_are_kept_if_asked_for(tmp_path: Path) -> None:
+def test_blocks_without_words_are_kept_on_request(tmp_path: Path) -> None:
     text = "\n# a\n\n" + CONLLU + "\n# b"
     path = make(tmp_path, "a.conllu", text)
     assert [found.words for found in read_sentences(path)] == [["a", "_"]]
     kept = list(read_sentences(path, Reading(keep_blanks=True)))
     assert "".join(str(found.sentence) for found in kept) == text
-    # A file that ends without a blank line gets one where another follows.
+    # A file that ends without a blank line gets one if another file follows.
     twice = "".join(str(found.sentence) for found in read_sentences([path, path], Reading(keep_blanks=True)))
     assert twice == f"{text}\n\n{text}"

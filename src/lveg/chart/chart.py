@@ -21,15 +21,15 @@ from lveg.kernels.chart_rules import Cells, Dense, Lexical, Rows, Work
 from lveg.kernels.jit import DEAD
 
 _LEAST = 2.0**-1022  # the smallest normal number: a posterior below it counts as impossible
-_KEPT_FIRST = 512  # anchored rules per word: the first guess at how many are kept
+_KEPT_FIRST = 512  # anchored rules per word: initial capacity for the rules that are kept
 
 
 class Memory:
-    """Memory that charts are filled in, kept from one sentence to the next.
+    """Memory for charts, reused from one sentence to the next.
 
-    To ask the system for it anew costs more than to fill it. Each thread that fills a chart borrows a block for as long
-    as it takes, so there are as many blocks as there were threads at once, of at most `limit` numbers each; a larger
-    one is given back at once. All are freed with this object.
+    Allocating it again costs more than filling it. Each thread that fills a chart borrows a block while it does, so
+    there are at most as many blocks as concurrent threads, of at most `limit` numbers each; a larger block is freed
+    after use. All are freed with this object.
     """
 
     def __init__(self, limit: int = 2**25) -> None:
@@ -38,7 +38,7 @@ class Memory:
 
     @contextmanager
     def borrow(self, size: int) -> Iterator[Floats]:
-        """A block of at least `size` numbers, which are not set."""
+        """A block of at least `size` uninitialised numbers."""
         try:
             block = self._free.pop()
         except IndexError:
@@ -53,7 +53,7 @@ class Memory:
 
 
 class Sentence(NamedTuple):
-    """What a chart needs to know of a sentence.
+    """A sentence as the chart kernels need it.
 
     spans: (n + 1, n + 1), what each span may be. lexical: the lexical rules of its words. scale: (n,), the power of two
     of their scores, DEAD for a word without any tag.
@@ -66,7 +66,7 @@ class Sentence(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Filled cells, what sums over splits run along, what root rules say, and log Z; -inf where there is no parse."""
+    """Filled cells, arrays for sums over splits, scores of root rules, and log Z; -inf if there is no parse."""
 
     cells: Cells
     rows: Rows | None
@@ -79,7 +79,7 @@ class Chart(NamedTuple):
 def read_sentence(
     rules: ChartRules, words: Sequence[str], terminals: Ints, given_tags: Ints, spans: npt.NDArray[np.uint8]
 ) -> Sentence:
-    """The words with what is known of them; given_tags: (n,), each word's tag, numbered among the tags, or -1."""
+    """The words with their lexical rules; given_tags: (n,), each word's tag, numbered among the tags, or -1."""
     n = len(terminals)
     first = rules.terminal_ptr[terminals]
     count = rules.terminal_ptr[terminals + 1] - first
@@ -100,12 +100,12 @@ def read_sentence(
 
 
 def exact_size(rules: ChartRules, n: int) -> int:
-    """How many numbers the exact chart of n words takes."""
+    """Size of the exact chart of n words, in numbers."""
     return n * (n + 1) * (3 * rules.n_nonterminals + rules.n_left + rules.n_right)
 
 
 def likely_size(rules: ChartRules, n: int) -> int:
-    """How many numbers the chart of likely cells of n words takes."""
+    """Size of the chart of likely cells of n words, in numbers."""
     return 3 * n * (n + 1) * rules.n_nonterminals + n * (n + 1) // 2 * rules.n_left
 
 
@@ -132,7 +132,7 @@ def exact_chart(rules: ChartRules, sentence: Sentence, block: Floats) -> Chart:
 
 
 def likely_chart(rules: ChartRules, chain: TagChain, sentence: Sentence, p_cell: float, block: Floats) -> Chart:
-    """The chart without the symbols whose estimated posterior is below p_cell; log Z is that of what is left."""
+    """The chart without the symbols whose estimated posterior is below p_cell; log Z is that of the rest."""
     n, n_symbols = len(sentence.words), rules.n_nonterminals
     cells, block = _empty_cells(rules, sentence, block)
     begin, end = np.zeros((n, n + 1), np.int32), np.zeros((n, n + 1), np.int32)
@@ -160,13 +160,13 @@ def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: 
     """
     if chart.log_z == -math.inf:
         return np.empty((4, 0), np.int32)
-    # At threshold 0 what is impossible, such as a tag other than the one given, must not pass.
+    # At threshold 0, impossible rules, such as a tag other than the given one, must still be excluded.
     p_node, p_edge = max(p_node, _LEAST), max(p_edge, _LEAST)
     n = len(sentence.words)
     bits, rule_bits = n.bit_length(), rules.n_rules.bit_length()
     size, work = _KEPT_FIRST * n, _room(rules, n)
     keys = np.empty(0, np.int64)
-    while len(keys) < size:  # a second time in the rare case that the guess was too low
+    while len(keys) < size:  # a second pass in the rare case that the capacity was too small
         keys = np.empty(size, np.int64)
         size = keep_rules(
             rules.pairs, rules.tags, rules.unaries, sentence.lexical, chart.cells, chart.rows, chart.dense,
@@ -187,7 +187,7 @@ def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: 
 
 
 def _room(rules: ChartRules, n: int) -> Work:
-    """Room for a kernel to work in."""
+    """Scratch arrays for the chart kernels."""
     n_pairs, n_symbols = len(rules.pairs.left), rules.n_nonterminals
     factor, scaled, gathered = np.empty((3, n + 1))
     wanted, next_pair = np.empty((2, n_pairs), np.int32)
@@ -197,7 +197,7 @@ def _room(rules: ChartRules, n: int) -> Work:
 
 
 def _empty_cells(rules: ChartRules, sentence: Sentence, block: Floats) -> tuple[Cells, Floats]:
-    """Cells that are not filled yet, and what is left of the block."""
+    """Empty cells, and the rest of the block."""
     n = len(sentence.words)
     shape = (3, n, n + 1, rules.n_nonterminals)
     scale = np.full((n + 1, n + 1), DEAD, np.int64)
@@ -216,7 +216,7 @@ def _root_scores(rules: ChartRules, sentence: Sentence, cells: Cells) -> tuple[F
             score[rules.n_nonterminals :] = sentence.lexical.score[0]
     from_root = np.zeros(len(score))
     from_root[rules.root_child] = rules.root_weight
-    # Weights far from probabilities may leave the range of numbers; the pruned forest is then found to be empty.
+    # Weights far from probabilities may overflow; the pruned forest is then empty.
     with np.errstate(invalid="ignore", over="ignore"):
         z = float(from_root @ score)
         if not z > 0.0:

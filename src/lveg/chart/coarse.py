@@ -1,7 +1,7 @@
-"""From a sentence to a pruned forest, with the coarse PCFG; any sentence gets one.
+"""Builds the pruned forest of a sentence with the coarse PCFG; any sentence gets one.
 
-Where the forest holds no derivation, pruning is widened, then dropped, then every tag and a way to join any
-two constituents come in with a small weight. The result says which of these it was.
+If the forest has no derivation, the threshold is lowered, then pruning is turned off, then every tag and glue rules
+that join any two constituents are allowed with a small weight. The result says which fallback was used.
 """
 
 from __future__ import annotations
@@ -36,24 +36,23 @@ from lveg.kernels.chart_estimate import TagChain
 from lveg.trees import Tree
 
 MAX_WORDS = 400
-"""Longer sentences get a flat tree: the chart's time grows with the cube of the length."""
+"""Longer sentences get a flat tree: the time for a chart is cubic in the length."""
 
 MAX_BYTES = 2 * 2**30
 """Sentences whose chart would be larger get a flat tree too."""
 
-_UNLIKELY = 0.1  # of the threshold: what the words around it make less likely than that is left out at once
-_WIDER = 1e-4  # of the threshold, where it left no derivation
-_GLUE = 1e-9  # weight of what the grammar does not license
+_UNLIKELY = 0.1  # of the threshold: symbols with a lower estimated posterior are left out
+_WIDER = 1e-4  # of the threshold, if it left no derivation
+_GLUE = 1e-9  # weight of rules that are not in the grammar
 
 
 @dataclass(frozen=True)
 class Parses:
-    """A forest, the grammar that it refers to with its coarse weights, and how it was obtained.
+    """A forest, its grammar with the coarse weights, and how it was obtained.
 
-    fallback: None for the ordinary way; `wide`, `unpruned` or `glue` where that had no answer; `flat` and
-    no forest where the sentence is too long for a chart; `free` where none of the trees that it should keep to
-    is possible. log_z: log P(sentence) of the coarse grammar, before pruning; None where it is not defined, or the
-    parser is not exact.
+    fallback: None normally; `wide`, `unpruned` or `glue` if normal pruning left no derivation; `flat`, with no forest,
+    if the sentence is too long for a chart; `free` if none of the given trees is possible. log_z: log P(sentence) of
+    the coarse grammar, before pruning; None if it is not defined, or the parser is not exact.
     """
 
     forest: Forest | None
@@ -65,11 +64,11 @@ class Parses:
 
 @dataclass(frozen=True)
 class CoarseParser:
-    """Builds forests of sentences from a tree grammar and its rule probabilities.
+    """Builds forests of sentences with a tree grammar and its rule probabilities.
 
-    is_exact: whether every symbol of every span counts. If not, those that the words around them make unlikely are
-    left out while the chart is filled (docs/math.md: ahead). That takes a third of the time; log Z is a little too low.
-    memory: where charts are filled.
+    is_exact: whether every symbol of every span is used. If not, those that are unlikely given the words around them
+    are left out while the chart is filled (docs/math.md: ahead). That takes a third of the time; log Z is slightly too
+    low. memory: for charts.
     """
 
     grammar: Grammar
@@ -84,11 +83,11 @@ class CoarseParser:
 
     @cached_property
     def chain(self) -> TagChain:
-        """What tags tell of the symbols beside them."""
+        """Statistics of the tags next to symbols."""
         return tag_chain(self.grammar, self.weight)
 
     def relaxed(self, words: Sequence[str]) -> CoarseParser:
-        """A parser with glue for these words: it derives them with any tags."""
+        """A parser with glue rules for these words: it derives them with any tags."""
         terminals = sorted(set(self.grammar.lexicon.terminals(words)))
         return CoarseParser(*relax(self.grammar, self.weight, terminals), memory=self.memory)
 
@@ -97,7 +96,7 @@ class CoarseParser:
         return 8 * exact_size(self.rules, n_words)
 
     def sentence(self, words: Sequence[str], constraints: Constraints = NO_CONSTRAINTS) -> Sentence:
-        """What the chart needs to know of the words."""
+        """The words as the chart kernels need them."""
         terminals = np.array(self.grammar.lexicon.terminals(words), dtype=np.int32)
         tags, spans = constraints.tag_ids(self.grammar, len(words)), constraints.span_table(len(words))
         return read_sentence(self.rules, words, terminals, tags, spans)
@@ -105,11 +104,11 @@ class CoarseParser:
     def prune(
         self, words: Sequence[str], p_node: float, p_edge: float, constraints: Constraints = NO_CONSTRAINTS
     ) -> tuple[float, Forest]:
-        """(log Z of the coarse grammar, the forest of what has these posteriors); -inf and no nodes without a parse."""
+        """(log Z of the coarse grammar, the forest pruned at these posteriors); -inf and no nodes without a parse."""
         return self._prune(self.sentence(words, constraints), p_node, p_edge)
 
     def _prune(self, sentence: Sentence, p_node: float, p_edge: float) -> tuple[float, Forest]:
-        """The same, of a sentence that was read before."""
+        """Like `prune`, for a `Sentence`."""
 
         def pruned_forest(chart: Chart) -> Forest:
             items = anchored_rules(self.rules, sentence, chart, p_node, p_edge)
@@ -128,13 +127,13 @@ class CoarseParser:
             return chart.log_z, pruned_forest(chart)
 
     def training_forest(self, tree: Tree, scheme: Binarisation, p_min: float) -> tuple[Forest, Forest]:
-        """(the pruned forest of a tree's words with the tree itself in it, the forest of the tree alone)."""
+        """(the pruned forest of a tree's words, including the tree itself; the forest of the tree alone)."""
         gold = tree_forest(self.grammar, tree, scheme)
         _, pruned = self.prune(tree.words(), p_min, p_min)
         return gold if pruned.is_empty else union(self.grammar, [pruned, gold]), gold
 
     def within(self, trees: Sequence[Tree], scheme: Binarisation) -> Parses | None:
-        """The forest of what the rules of some cleaned trees over the same words make; None where it derives none."""
+        """The forest made by the rules of some cleaned trees over the same words; None if none can be derived."""
         found = []
         for tree in trees:
             with suppress(GrammarError):
@@ -153,7 +152,7 @@ class CoarseParser:
         constraints: Constraints = NO_CONSTRAINTS,
         max_words: int = MAX_WORDS,
     ) -> Parses:
-        """The forest of a sentence of at least one word, never without an answer."""
+        """The forest of a sentence of at least one word; never fails."""
         if len(words) > max_words or self.chart_bytes(len(words)) > MAX_BYTES:
             return Parses(None, self.grammar, self.weight, "flat", None)
         p_edge = p_node if p_edge is None else p_edge
@@ -176,9 +175,8 @@ class CoarseParser:
 def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[Grammar, Floats]:
     """The grammar with glue rules of a tiny weight, and the weights: it derives any of the terminals with any tags.
 
-    With G the commonest symbol below ROOT, the glue is `G -> X @G*`, `@G* -> X @G*`, `@G* -> X` and `ROOT
-    -> X` for every symbol X that is no part, and `T -> w` for every tag. Lexical rules of other terminals
-    are left out.
+    With G the most frequent symbol below ROOT, the glue rules are `G -> X @G*`, `@G* -> X @G*`, `@G* -> X` and `ROOT ->
+    X` for every symbol X that is not a PART, and `T -> w` for every tag. Lexical rules of other terminals are left out.
     """
     root = grammar.kind_slice("root")
     nonterminal_roots = grammar.rule_left[root] < grammar.n_nonterminals

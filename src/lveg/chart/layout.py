@@ -17,7 +17,7 @@ class ChartRules(NamedTuple):
 
     root_child and root_weight are the root rules, from root_start on. The lexical rules of terminal w are
     [terminal_ptr[w], terminal_ptr[w + 1]): terminal_rule, terminal_tag, numbered among the tags, and terminal_weight,
-    over 2 to the power of terminal_scale[w]; DEAD for a terminal without any rule.
+    divided by 2 to the power of terminal_scale[w]; DEAD for a terminal without any rule.
     """
 
     symbols: Symbols
@@ -35,27 +35,27 @@ class ChartRules(NamedTuple):
 
     @property
     def n_rules(self) -> int:
-        """Rules of all kinds; lexical ones come last."""
+        """Number of rules of all kinds; lexical ones come last."""
         return self.root_start + len(self.root_child) + len(self.terminal_rule)
 
     @property
     def n_nonterminals(self) -> int:
-        """Symbols that have cells."""
+        """Number of symbols that have cells."""
         return len(self.symbols.left_row)
 
     @property
     def n_tags(self) -> int:
-        """Symbols over words."""
+        """Number of tags."""
         return int(self.tags.ptr.shape[1]) - 1
 
     @property
     def n_left(self) -> int:
-        """Rows of left children."""
+        """Number of rows of left children."""
         return len(self.pairs.left_symbol)
 
     @property
     def n_right(self) -> int:
-        """Rows of right children."""
+        """Number of rows of right children."""
         return int(self.symbols.right_row.max(initial=-1)) + 1
 
 
@@ -135,14 +135,14 @@ def _allowed(is_part: np.ndarray) -> Floats:
 
 
 def rows_of(children: Ints, n_nonterminals: int) -> Ints:
-    """The row of each nonterminal among those that occur, in order; -1 for the others."""
+    """The row of each nonterminal that occurs, in order; -1 for the others."""
     occurs = np.isin(np.arange(n_nonterminals), children)
     rows: Ints = np.where(occurs, np.cumsum(occurs) - 1, -1).astype(np.int32)
     return rows
 
 
 def pointers(sorted_keys: np.ndarray, n_keys: int) -> Ints:
-    """Where the run of each key 0 .. n_keys - 1 begins in sorted keys, with the end appended: (n_keys + 1,)."""
+    """The index at which each key 0 .. n_keys - 1 begins in sorted keys, with the end appended: (n_keys + 1,)."""
     counts = np.bincount(sorted_keys, minlength=n_keys)
     result: Ints = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
     return result

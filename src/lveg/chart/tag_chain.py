@@ -7,13 +7,13 @@ import numpy as np
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.chart_estimate import TagChain
 
-_DOUBLINGS = 7  # a boundary is handed on up to 127 times, at the price of 7
+_DOUBLINGS = 7  # a boundary is passed on up to 127 times, at the cost of 7
 
 
 def tag_chain(grammar: Grammar, weight: Floats) -> TagChain:
-    """Which tags come before and after each symbol in the trees of the grammar, and which tag follows which.
+    """Statistics of the tags before and after each symbol in the trees of the grammar, and of tag bigrams.
 
-    Weights that are not probabilities, from a file that was tampered with, may give non-finite values: they become 0.
+    Weights that are not probabilities, from an altered file, may give non-finite values: they become 0.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = _tag_chain(grammar, weight)
@@ -21,7 +21,7 @@ def tag_chain(grammar: Grammar, weight: Floats) -> TagChain:
 
 
 def _tag_chain(grammar: Grammar, weight: Floats) -> TagChain:
-    """The same, where values may be non-finite."""
+    """Like `tag_chain`, but values may be non-finite."""
     n, size = grammar.n_nonterminals, len(grammar.symbols)
     binary, unary, root = (grammar.kind_slice(kind) for kind in ("binary", "unary", "root"))
     lhs, left, right, count = grammar.rule_lhs, grammar.rule_left, grammar.rule_right, grammar.count
@@ -34,18 +34,18 @@ def _tag_chain(grammar: Grammar, weight: Floats) -> TagChain:
     roots = np.bincount(left[root], count[root], size)[:, None]
     pairs = table(left[binary], right[binary], count[binary])
     used = pairs.sum(axis=1)[:, None] + pairs.sum(axis=0)[:, None] + roots
-    # [X, A]: A is what X becomes by a unary rule, or by none.
+    # [X, A]: A is the symbol below X after a unary rule, or X itself without one.
     step = np.eye(size) + table(lhs[unary], left[unary], weight[unary])
     above = (used * step).T
     above /= np.maximum(above.sum(axis=1, keepdims=True), 1e-300)
 
     def edge(child: Ints) -> Floats:
-        """(size, tags): which tag a symbol begins with, or ends with, by its child on that side."""
+        """(size, tags): the distribution of the tag that a symbol begins or ends with, from its child on that side."""
         move = step @ table(lhs[binary], child[binary], weight[binary])
         return np.vstack([_handed_on(move[:n, :n], (move + step)[:n, n:]), np.eye(size - n)])
 
     def surrounding(child: Ints, beside: Floats) -> Floats:
-        """(nonterminals, tags + 1): which tag is beside a symbol, or beside the one that it is the outer child of."""
+        """(nonterminals, tags + 1): the tag next to a symbol, or next to the parent of which it is the outer child."""
         move = table(child[binary], lhs[binary], count[binary]) @ above
         return _handed_on(move[:n, :n], np.hstack([beside, roots])[:n])
 
@@ -63,7 +63,7 @@ def _tag_chain(grammar: Grammar, weight: Floats) -> TagChain:
 
 
 def _handed_on(move: Floats, stop: Floats) -> Floats:
-    """The chance of each stop S after any number of moves M, (1 + M + M² + ...) S; rows are scaled to sum to 1."""
+    """The probability of each stop S after any number of moves M, (1 + M + M² + ...) S; rows are scaled to sum to 1."""
     total = np.maximum(move.sum(axis=1, keepdims=True) + stop.sum(axis=1, keepdims=True), 1e-300)
     found: Floats = stop / total
     move = move / total

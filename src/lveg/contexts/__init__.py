@@ -1,1 +1,1 @@
-"""Contexts: what the words around an anchored rule, or around a tag, multiply its weight with."""
+"""Contexts: factors for the weight of an anchored rule, or of a tag, from the words around it."""

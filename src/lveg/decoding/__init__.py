@@ -1,1 +1,1 @@
-"""From a forest and its posterior to trees: max-rule, Viterbi, minimum Bayes risk, k-best, samples, marginals."""
+"""Trees from a forest and its posterior: max-rule, Viterbi, minimum Bayes risk, k-best, samples, marginals."""

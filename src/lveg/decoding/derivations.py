@@ -1,4 +1,4 @@
-"""Which derivations of a forest are best, by which measure, and the trees they are."""
+"""The best derivations of a forest, by several criteria, and their trees."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from lveg.trees import Tree
 DECODERS = ("max-rule", "viterbi", "mbr")
 
 _F1_TURNS = 8
-_LEAST_SHARE = 1e-9  # what has a smaller posterior plays no part in expected F1
-_TAG_SHARE = 1e-6  # of a matched tag against a matched constituent: only to choose between equals
+_LEAST_SHARE = 1e-9  # constituents with a smaller posterior are ignored in expected F1
+_TAG_SHARE = 1e-6  # weight of a matched tag relative to a matched constituent: only breaks ties
 
 
 def decode(
     grammar: Grammar, forest: Forest, posterior: Posterior, decoder: str = "max-rule", count: int = 1
 ) -> list[tuple[float, Ints]]:
-    """(score, edges with parents first) of the best derivations by a decoder, at most `count`, best first."""
+    """(score, edges with parents first) of the best derivations according to a decoder, at most `count`, best first."""
     if decoder == "viterbi" and posterior.best is not None:
         return posterior.best(count)
     return best_derivations(forest, edge_scores(grammar, forest, posterior, decoder), count)
@@ -57,10 +57,10 @@ def edge_scores(grammar: Grammar, forest: Forest, posterior: Posterior, decoder:
 
 
 def mbr_scores(grammar: Grammar, forest: Forest, posterior: Posterior, penalty: float | None = None) -> Floats:
-    """Edge scores whose sum is the expected number of correct constituents and tags less a penalty a constituent.
+    """Edge scores whose sum is the expected number of correct constituents and tags, minus a penalty per constituent.
 
-    Penalty 0 is expected labelled recall (Goodman 1996), which proposes far too much where phrases may have any
-    number of children; None is the penalty of highest expected F1, see `f1_scores`.
+    Penalty 0 maximises expected labelled recall (Goodman 1996), which proposes far too many constituents if phrases may
+    have any number of children; None uses the penalty with the highest expected F1, see `f1_scores`.
     """
     shares = constituent_shares(grammar, forest, posterior, _LEAST_SHARE)
     expected = float(shares.share.sum())
@@ -89,11 +89,11 @@ def oracle_tree(grammar: Grammar, forest: Forest, gold: Tree) -> Tree:
 def f1_scores(
     grammar: Grammar, forest: Forest, shares: Shares, expected: float, tag_share: Floats, penalty: float | None
 ) -> Floats:
-    """Edge scores whose sum is the matched constituents less a penalty for each proposed, and the matched tags.
+    """Edge scores whose sum is the matched constituents, minus a penalty for each proposed one, plus the matched tags.
 
-    shares, tag_share: how much a constituent, or the tag of a word, counts as matched. expected: how many constituents
-    there are to match. None finds the penalty whose best derivation has the highest F1 of matched constituents: half
-    that F1 (Dinkelbach 1967), raised in turns; tags then only decide between equals.
+    shares, tag_share: how much a constituent, or the tag of a word, counts as matched. expected: the number of
+    constituents to match. penalty: None finds the one whose best derivation has the highest F1 of matched constituents:
+    half that F1, raised iteratively (Dinkelbach 1967); tags then only break ties.
     """
     matched = np.zeros(forest.n_edges)
     proposed = np.zeros(forest.n_edges)

@@ -1,4 +1,4 @@
-"""What spoke for the constituents of a tree: each against the best tree without it  [math: explanation]."""
+"""What supports the constituents of a tree, each compared with the best tree without it  [math: explanation]."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.trees import Tree
 
 CANDIDATES = 4
-"""How many trees without a constituent are weighed against each other: with latent subtypes, the best by max-rule need
-not be the most probable one."""
+"""Number of trees without a constituent that are compared: with latent subtypes, the best tree by max-rule need not be
+the most probable one."""
 
 
 @dataclass(frozen=True)
 class Explanation:
     """Why a tree has some constituents: it is more probable than its rival, the best tree without any one of them.
 
-    rival: None where no other tree is left. difference: log P(tree | sentence) - log P(rival | sentence), infinite
-    without a rival. parts: what adds up to it.
+    rival: None if no other tree is left. difference: log P(tree | sentence) - log P(rival | sentence), infinite without
+    a rival. parts: they add up to the difference.
     """
 
     constituents: tuple[Span, ...]
@@ -48,9 +48,9 @@ def explain(
 ) -> list[Explanation]:
     """Explanations of all constituents of a derivation's tree, one for each rival, the outer constituents first.
 
-    weight: the treebank's own rule probabilities. posterior: what the family says of the forest. The rival of a
-    constituent is the most probable of the candidates without it. These are, for each constituent, the `count` best
-    derivations of what is left of the forest without it; by max-rule, or by their weights where edges have any.
+    weight: the treebank's own rule probabilities. posterior: the family's posterior of the forest. The rival of a
+    constituent is the most probable of the candidates without it. Candidates are, for each constituent, the `count`
+    best derivations of the forest without it; by max-rule, or by their weights if edges have weights.
     """
     words = list(forest.words)
     nodes = tree_of(grammar, forest, edges, words).spans()[1:]
@@ -80,7 +80,7 @@ def explain(
 
 
 def edges_of(grammar: Grammar, forest: Forest, span: Span) -> Mask:
-    """Which edges make a constituent: every tree that has it has one of them, and no other tree has any."""
+    """The edges that make a constituent: exactly the trees with the constituent have one of them."""
     label, start, end = span
     is_here = ((forest.node_start == start) & (forest.node_end == end))[forest.edge_head]
     is_here &= (forest.edge_rule >= 0) & (forest.edge_rule < grammar.root_start)
@@ -98,7 +98,7 @@ def edges_of(grammar: Grammar, forest: Forest, span: Span) -> Mask:
 def _candidates(
     grammar: Grammar, forest: Forest, family: Judge, posterior: Posterior, made_by: Sequence[Mask], count: int
 ) -> list[Ints]:
-    """The best derivations without each of some constituents, every one once."""
+    """The best derivations without each of some constituents, without duplicates."""
     found: dict[bytes, Ints] = {}
     for made in made_by:
         rest = posterior if posterior.edge_weight.size else family.without(forest, made, posterior)
@@ -110,7 +110,7 @@ def _candidates(
 
 
 def _best(made: Mask, candidates: Sequence[Ints], log_probs: Sequence[float]) -> int | None:
-    """The number of the most probable candidate without a constituent, None if there is none."""
+    """The index of the most probable candidate without a constituent, None if there is none."""
     free = [number for number, edges in enumerate(candidates) if not made[edges].any()]
     best = max(free, key=log_probs.__getitem__, default=None)
     return best if best is not None and math.isfinite(log_probs[best]) else None

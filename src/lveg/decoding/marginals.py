@@ -28,7 +28,7 @@ class Shares:
     share: Floats
 
     def of(self, keys: Keys) -> Floats:
-        """How much the constituents with these keys count."""
+        """The shares of the constituents with these keys."""
         if not self.key.size:
             return np.zeros(keys.shape)
         place = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
@@ -44,7 +44,7 @@ def span_keys(forest: Forest, labels: Keys, nodes: Keys) -> Keys:
 def constituent_shares(grammar: Grammar, forest: Forest, posterior: Posterior, least: float = 0.0) -> Shares:
     """P(the tree has this constituent | sentence) of every phrase that the forest allows  [math: marginals].
 
-    A label over a span is there once or not at all, however many steps of a unary chain carry it. least: what has a
+    A label over a span counts at most once, even if several steps of a unary chain have it. least: constituents with a
     smaller posterior may be left out.
     """
     rules = forest.edge_rule
@@ -53,7 +53,7 @@ def constituent_shares(grammar: Grammar, forest: Forest, posterior: Posterior, l
     step, place = np.nonzero(chains >= 0)
     edges = unary[step]
     below = forest.edge_left[unary]
-    covered = np.bincount(below, posterior.edge[unary], forest.n_nodes)  # how often a unary rule is above a node
+    covered = np.bincount(below, posterior.edge[unary], forest.n_nodes)  # probability of a unary rule above a node
     phrase = np.where(forest.node_symbol >= 0, grammar.phrase_label[forest.node_symbol], -1)
     bottom = np.flatnonzero((forest.node_level == BOTTOM) & (phrase >= 0) & (posterior.node >= least))
     keys = np.append(
@@ -85,7 +85,7 @@ def tag_posteriors(grammar: Grammar, forest: Forest, posterior: Posterior) -> Fl
 
 
 def sharpen(probability: float, sharpness: float) -> float:
-    """The probability whose log odds are those of another one times a number; within 1e-12 of 0 and 1."""
+    """The probability with its log odds multiplied by a factor; clipped to 1e-12 from 0 and 1."""
     probability = min(max(probability, 1e-12), 1.0 - 1e-12)
     odds = math.exp(sharpness * math.log(probability / (1.0 - probability)))
     return odds / (1.0 + odds)

@@ -16,11 +16,12 @@ TAG_DECODERS = ("posterior", "viterbi")
 
 @dataclass(frozen=True)
 class TagSequences:
-    """The best tag sequences of packed sentences, row r having the r-th best of each.
+    """The best tag sequences of packed sentences; row r has the r-th best of each.
 
     packed (count, size): the sentences, with those tags given. tag and confidence (count, words): the tags and their
-    posteriors. score and log_prob (sentences, count): what the decoder maximised, -inf where a sentence has fewer
-    sequences, and log P(tags | sentence). found: the posteriors; log Z is not finite where the family's numbers fail.
+    posteriors. score and log_prob (sentences, count): what the decoder maximised, -inf if a sentence has fewer
+    sequences, and log P(tags | sentence). found: the posteriors; log Z is not finite if the family has no result for a
+    sentence.
     """
 
     packed: Ints
@@ -32,14 +33,14 @@ class TagSequences:
 
 
 def decode_tags(lattices: Lattices, decoder: str, count: int = 1) -> TagSequences:
-    """The best tags of packed sentences: of highest posterior each, or of the `count` best sequences (viterbi).
+    """The best tags of packed sentences: the most probable tag of each word, or the `count` best sequences (viterbi).
 
     The best sequences are those of the Markov chain with the family's posteriors: Viterbi's for the HMM.
     """
     if decoder not in TAG_DECODERS:
         raise UsageError(f"decoder {decoder!r} is not one of {', '.join(TAG_DECODERS)}")
     if decoder == "posterior" and count > 1:
-        raise UsageError("the best tags of each word are one sequence: several are by the decoder viterbi")
+        raise UsageError("the best tags of each word are a single sequence: for several use the decoder viterbi")
     family, packed, factors = lattices
     n_sentences, n_words, *_ = extents(packed)
     found = family.posteriors(packed, decoder == "viterbi", factors)

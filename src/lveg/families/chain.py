@@ -1,4 +1,4 @@
-"""What families of tag sequences share: lattices of the tags of each word, factors, and posteriors."""
+"""Shared code of tag sequence families: lattices of the tags of each word, factors, and posteriors."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lveg.learning.examples import Examples
 
 NOTHING_ASKED = Posteriors(np.empty(0), np.empty(0), np.empty(0))
 LEAST_FACTOR = -700.0
-"""No log factor counts as farther below the largest of its word: exponentials stay above 0."""
+"""Lower bound on log factors relative to the largest of their word, so that exponentials stay above 0."""
 
 
 class Factors(NamedTuple):
-    """What multiplies each state of each entry of packed sentences: log factors (entries, width), within about ± 500.
+    """Log factors of each state of each entry of packed sentences, (entries, width), within about ± 500.
 
-    slope: where there is one, it gets the derivative in the log factors, which is the posterior of the state.
+    slope: if given, receives the derivative with respect to the log factors, which is the posterior of the state.
     """
 
     log: Floats
@@ -32,7 +32,7 @@ class Factors(NamedTuple):
 
 
 class Lattices(NamedTuple):
-    """Packed sentences, what weighs their tag sequences, and factors of the tags, if there are any."""
+    """Packed sentences, the family that weights their tag sequences, and factors of the tags, if any."""
 
     family: ChainFamily
     packed: Ints
@@ -44,18 +44,18 @@ class Chains(Family):
 
     @abstractmethod
     def lattices(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> Lattices:
-        """The tags that the words of sentences may have, ready for inference."""
+        """The possible tags of the words of sentences, ready for inference."""
 
     @abstractmethod
     def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
-        """Each of some sentences with its tags as an example to learn from."""
+        """Each sentence with its tags, as a training example."""
 
     @abstractmethod
     def add(self, examples: Ints, slope: Floats) -> float:
-        """Minus the log conditional likelihood of the tags of examples; adds its derivative to `slope`."""
+        """The negative log conditional likelihood of the tags of examples; adds its derivative to `slope`."""
 
     def examples(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Examples:
-        """Sentences with their tags to learn from."""
+        """Sentences with their tags, as training examples."""
         found = Examples(2**40)
         for example in self.pack(grammar, tagged):
             found.append(example)
@@ -63,9 +63,10 @@ class Chains(Family):
 
 
 class ChainFamily(Chains):
-    """Weights of tag sequences. `value` has all parameters; the named arrays are views of it.
+    """Weights of tag sequences. `value` contains all parameters; the named arrays are views of it.
 
-    table: the tags that the lexicon lets words have. Packed sentences may come from elsewhere and have any tags.
+    table: the tags that the lexicon allows for each word. Packed sentences may also come from other sources and have
+    any tags.
     """
 
     table: TagTable
@@ -84,7 +85,7 @@ class ChainFamily(Chains):
         self, packed: Ints, is_given: bool, sign: float, into: Floats | None, factor: Floats | None,
         factor_slope: Floats | None, found: Posteriors,
     ) -> float:  # fmt: skip
-        """As `run`, with linear factors of the entries in use."""
+        """Like `run`, with linear factors of the entries in use."""
 
     def run(
         self, packed: Ints, is_given: bool, sign: float = 0.0, into: Floats | None = None,
@@ -92,7 +93,7 @@ class ChainFamily(Chains):
     ) -> float:  # fmt: skip
         """The summed log Z of packed sentences, of their given tags or of all; adds sign × its gradient to `into`.
 
-        found: room for what else is asked for; shares and pairs all zero, and with open tags only.
+        found: receives other requested results; its shares and pairs must be zero, and are for open tags only.
         """
         if factors is None:
             return self._run(packed, is_given, sign, into, None, None, found)
@@ -104,7 +105,7 @@ class ChainFamily(Chains):
         return total + float(shift.sum())
 
     def _scaled(self, packed: Ints, is_given: bool, log_factor: Floats) -> tuple[Floats, Floats]:
-        """(factors of the entries in use, scaled by word to at most 1; the sum of logs taken away of each sentence)."""
+        """(factors of the entries in use, scaled to at most 1 per word; the sum of subtracted logs per sentence)."""
         n_sentences, _, n_entries, _ = extents(packed)
         if log_factor.shape != (n_entries, self.width):
             raise GrammarError(f"there are {log_factor.shape} factors where {(n_entries, self.width)} are needed")
@@ -120,14 +121,14 @@ class ChainFamily(Chains):
     @property
     @abstractmethod
     def width(self) -> int:
-        """How many states a tag has that factors tell apart."""
+        """The number of states of a tag that factors distinguish."""
 
     def log_z(self, packed: Ints, is_given: bool = False, factors: Factors | None = None) -> float:
         """Log of the summed weight of all tag sequences, or of the given one, of packed sentences."""
         return self.run(packed, is_given, factors=factors)
 
     def add(self, examples: Ints, slope: Floats, factors: Factors | None = None) -> float:
-        """Minus the log conditional likelihood of the tags of packed sentences; adds its derivative to `slope`."""
+        """The negative log conditional likelihood of the tags of packed sentences; adds its derivative to `slope`."""
         return self.run(examples, False, 1.0, slope, factors) - self.run(examples, True, -1.0, slope, factors)
 
     def posteriors(self, packed: Ints, pairs: bool = True, factors: Factors | None = None) -> Posteriors:
@@ -138,7 +139,7 @@ class ChainFamily(Chains):
         return found
 
     def log_zs(self, packed: Ints, factors: Factors | None = None) -> Floats:
-        """Log of the weight of the given tag sequence of each of packed sentences."""
+        """Log weight of the given tag sequence of each packed sentence."""
         found = NOTHING_ASKED._replace(log_z=np.zeros(extents(packed)[0]))
         self.run(packed, True, factors=factors, found=found)
         return np.asarray(found.log_z)
@@ -154,7 +155,7 @@ def words_and_tags(grammar: Grammar, tagged: Sequence[Tagged]) -> tuple[list[lis
 def lattices(
     table: TagTable, sentences: Sequence[Sequence[int]], tags: Sequence[Sequence[int]] | None = None
 ) -> Ints:  # fmt: skip
-    """The sentences with these terminals, packed (see kernels.chain); tags are OPEN where none is given."""
+    """The sentences with these terminals, packed (see kernels.chain); tags are OPEN if none is given."""
     length = np.fromiter(map(len, sentences), np.int32, len(sentences))
     terminal = np.fromiter(chain.from_iterable(sentences), np.int32)
     given = np.full_like(terminal, OPEN) if tags is None else np.fromiter(chain.from_iterable(tags), np.int32)
@@ -165,7 +166,7 @@ def lattices(
 
 
 def each_sentence(packed: Ints) -> list[Ints]:
-    """Each of packed sentences by itself."""
+    """Each packed sentence separately."""
     found, at = [], 0
     while at < len(packed):
         found.append(packed[at : at + packed[at]])
@@ -183,7 +184,7 @@ def tag_table(grammar: Grammar) -> TagTable:
 
 
 def word_tags(sentence: Ints) -> list[list[int]]:
-    """The tags that each word of a packed sentence may have."""
+    """The possible tags of each word of a packed sentence."""
     n, m = int(sentence[1]), int(sentence[2])
     begin, tag = sentence[3 + n : 4 + 2 * n].tolist(), sentence[4 + 2 * n : 4 + 2 * n + m].tolist()
     return [tag[first:last] for first, last in pairwise(begin)]

@@ -1,4 +1,4 @@
-"""What all families share: parameters as one vector, and how they go into a model file and come back."""
+"""Shared code of all families: parameters as one vector, and how they are saved and loaded."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from lveg.errors import GrammarError
 from lveg.grammar.grammar import Floats, Grammar
 
 Arrays = dict[str, Any]
-"""Arrays by name, as a model file holds them."""
+"""Arrays by name, as stored in a model file."""
 
 Facts = dict[str, Any]
-"""What goes into JSON."""
+"""Values that are stored as JSON."""
 
 
 class Stored(ABC):
-    """What can go into a model file; name: as in its `Kind`."""
+    """Something that can be stored in a model file; name: as in its `Kind`."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def arrays(self) -> Arrays:
-        """What the model file keeps of the parameters."""
+        """The arrays to store in the model file."""
 
     def facts(self) -> Facts:
-        """What the model file keeps that is no array."""
+        """What to store in the model file besides arrays."""
         return {}
 
     @classmethod
     @abstractmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Self:
-        """What is in a model file; a GrammarError if anything does not fit.
+        """The object in a model file; raises GrammarError if anything does not fit.
 
         weight: the treebank's own rule probabilities.
         """
 
     @abstractmethod
     def describe(self) -> Facts:
-        """Its size, in words that a user understands."""
+        """Its size, as shown to users."""
 
 
 class Family(Stored):
-    """Weights of the analyses of sentences, by parameters that are one vector."""
+    """Weights of the analyses of sentences, with all parameters in one vector."""
 
-    if TYPE_CHECKING:  # a field or a property, as the family likes
+    if TYPE_CHECKING:  # a field or a property, depending on the family
 
         @property
         def value(self) -> Floats:
-            """All parameters in one vector, in which gradients are taken."""
+            """All parameters in one vector; gradients have the same layout."""
 
     @abstractmethod
     def with_value(self, value: Floats) -> Self:
@@ -68,26 +68,26 @@ class Family(Stored):
 
 
 def check_arrays(arrays: Arrays, form: Mapping[str, tuple[type, int]]) -> None:
-    """Refuse arrays that do not have just these names, types and numbers of axes."""
+    """Raise an error unless the arrays have exactly these names, types and numbers of axes."""
     found = {name: (array.dtype.type, array.ndim) for name, array in arrays.items()}
     if found != form:
         raise GrammarError(f"its arrays are not {', '.join(form) or 'none'} of the right types and shapes")
 
 
 def check_facts(facts: Facts, form: dict[str, type]) -> None:
-    """Refuse facts that do not have just these names and types."""
+    """Raise an error unless the facts have exactly these names and types."""
     if {name: type(value) for name, value in facts.items()} != form:
         raise GrammarError(f"its settings are not {', '.join(form) or 'none'} of the right types")
 
 
 def check_value(value: Floats, size: int, largest: float) -> None:
-    """Refuse parameters that are not finite numbers of a sensible size, or not as many as there should be."""
+    """Raise an error unless the parameters are finite, bounded by `largest`, and of the right number."""
     if value.shape != (size,):
         raise GrammarError(f"there are {value.size} parameters where {size} are needed")
     check_size(value, largest)
 
 
 def check_size(array: Floats, largest: float) -> None:
-    """Refuse parameters that are not finite numbers of a sensible size."""
+    """Raise an error unless the parameters are finite and bounded by `largest`."""
     if not (np.abs(array) <= largest).all():
         raise GrammarError(f"a parameter is not a number from {-largest:g} to {largest:g}")

@@ -1,4 +1,4 @@
-"""Families that are made of others: how their parts go into one model file and come back."""
+"""Families that are made of others: how their parts are saved to and loaded from one model file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lveg.grammar.grammar import Floats, Grammar
 
 
 def nested_arrays(parts: Sequence[Stored]) -> Arrays:
-    """The arrays of the parts, each behind its part's number."""
+    """The arrays of the parts, each prefixed with its part's number."""
     return {
         f"{number}.{name}": array for number, part in enumerate(parts) for name, array in part.arrays().items()
     }  # fmt: skip
@@ -25,9 +25,10 @@ def nested_facts(parts: Sequence[Stored]) -> Facts:
 def restore_nested(
     tasks: Sequence[str], owner: str, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts
 ) -> list[Stored]:
-    """The parts in a model file; tasks: of the first part, of the second, and so on, the last for all others.
+    """The parts in a model file.
 
-    owner: the name of the family that they are parts of, which must not be one of them.
+    tasks: the task of the first part, of the second, and so on; the last one is for all other parts. owner: the name of
+    the family that they are parts of, which must not occur among them.
     """
     listed = facts.get("parts")
     if list(facts) != ["parts"] or not isinstance(listed, list) or not listed:
@@ -44,5 +45,5 @@ def restore_nested(
         own = {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
         parts.append(kind.load_family().restore(grammar, weight, own, item["facts"]))
     if len(arrays) != sum(len(part.arrays()) for part in parts):
-        raise GrammarError("it has arrays of no part")
+        raise GrammarError("it has arrays that belong to no part")
     return parts

@@ -1,6 +1,6 @@
-"""The families and contexts that there are: folders of lveg, and what other packages offer as `lveg.families`.
+"""Finds the available families and contexts: folders of lveg, and entry points `lveg.families` of other packages.
 
-A package adds a family by an entry point of that group which names a `Kind`. Nothing heavy is imported before a
+A package adds a family with an entry point of that group that refers to a `Kind`. Nothing slow is imported before a
 family is used, so that `--help` is immediate.
 """
 
@@ -26,16 +26,16 @@ ENTRY_POINTS = "lveg.families"
 
 @dataclass(frozen=True)
 class Kind:
-    """What a family or a context is.
+    """The description of a family or context.
 
-    name: what `--model` and model files call it. task: parser or tagger; parser-context or tagger-context for what
-    multiplies them. summary: one line for `--help`. family, options, learning: where its class, its options class and
-    its function `learn(data, options, run)` are, as "module:name"; no options and learning for what is not trained.
-    is_layer: whether it is learned on top of another family, from contexts. is_treebank: whether its parameters are
-    just the treebank's own probabilities; each task has one such family, which prunes for the others and answers when
-    they cannot. is_default: what is trained when nothing is said. is_partner: what --ensemble trains beside it.
-    has_base: whether it is learned on top of the family that its option `base` names; `learn` then gets, as its last
-    argument, a function that learns the base from data in a run.
+    name: its name for `--model` and in model files. task: parser or tagger; parser-context or tagger-context for
+    contexts. summary: one line for `--help`. family, options, learning: where its class, its options class and its
+    function `learn(data, options, run)` are, as "module:name"; no options and learning if it cannot be trained.
+    is_layer: whether it adds contexts to another family. is_treebank: whether its parameters are the treebank's own
+    probabilities; each task has one such family, which prunes for the others and is their fallback. is_default: whether
+    it is the default model. is_partner: whether --ensemble trains it in addition to the default. has_base: whether it
+    is trained on top of the family named by its option `base`; `learn` then gets, as its last argument, a function that
+    trains the base from data in a run.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Kind:
         return found
 
     def load_learning(self) -> Callable[..., Any]:
-        """The function that learns it."""
+        """The function that trains it."""
         found: Callable[..., Any] = _load(self.learning)
         return found
 
@@ -114,7 +114,7 @@ def find_trainable(task: str, name: str) -> Kind:
 
 
 def default_kind(task: str) -> Kind:
-    """What is trained when nothing is said."""
+    """The default family of a task."""
     return next(kind for kind in kinds(task).values() if kind.is_default)
 
 
@@ -122,15 +122,15 @@ NO_CONTEXT = "none"
 
 
 def trainable_contexts(task: str) -> dict[str, Kind]:
-    """The contexts of a task that can be learned on top of any family."""
+    """The contexts of a task that can be trained on top of any family."""
     return {name: kind for name, kind in kinds(f"{task}-context").items() if kind.learning}
 
 
 def layers(task: str, names: str | None, model: str | None, given: Collection[str] = ()) -> list[Kind]:
-    """What is learned on top of a family: nothing, or the family with contexts and the contexts with these names.
+    """What is trained on top of a family: nothing, or the family with contexts and the contexts with these names.
 
-    names: separated by commas; if nothing is said, those that go with the default model, and those of which an option
-    is given. model: the name of the family, if one was said. given: names of options.
+    names: separated by commas; None for those of the default model, and those of which an option is given. model: the
+    name of the family, if given. given: names of options.
     """
     found = _chosen_contexts(task, names, model, given)
     return [*layer_kinds(task), *found] if found else []
@@ -164,7 +164,7 @@ def _has(options: type[Options], name: str) -> bool:
 
 
 def bases_of(task: str, kind: Kind, name: Any = None) -> list[Kind]:
-    """The family that another one is learned on top of, with this name or else the usual one; none if it needs none."""
+    """The family that another one is trained on top of, with this name or the default one; empty if it needs none."""
     from lveg.options import describe
 
     if not kind.has_base:
@@ -177,7 +177,7 @@ def bases_of(task: str, kind: Kind, name: Any = None) -> list[Kind]:
 
 
 def described(kinds: Iterable[Kind]) -> list[Described]:
-    """The options of several kinds; of those with the same name that of the first."""
+    """The options of several kinds; if names clash, the first one is used."""
     from lveg.options import describe
 
     found = [item for kind in kinds for item in describe(kind.load_options())]
@@ -185,12 +185,12 @@ def described(kinds: Iterable[Kind]) -> list[Described]:
 
 
 def partner_kinds(task: str, kind: Kind) -> list[Kind]:
-    """What is trained beside a family for an ensemble."""
+    """The families that `--ensemble` trains in addition to a family."""
     return [other for other in kinds(task).values() if other.is_partner and other is not kind]
 
 
 def layer_kinds(task: str) -> list[Kind]:
-    """The families that put contexts on top of another; at most one for each task."""
+    """The families that add contexts to another; at most one for each task."""
     return [kind for kind in kinds(task).values() if kind.is_layer]
 
 

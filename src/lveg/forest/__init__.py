@@ -1,1 +1,1 @@
-"""The packed forest, which is all that inference ever sees, and the ways to build one."""
+"""The packed forest, the input of all inference, and the ways to build one."""

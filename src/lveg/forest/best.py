@@ -21,7 +21,7 @@ class Ranks(NamedTuple):
 
 
 def best_ranks(forest: Forest, scores: Floats, count: int) -> tuple[int, Ranks]:
-    """(how many of the `count` best derivations there are; their ranks, at the nodes that they need)."""
+    """(number of derivations found, at most `count`; their ranks, at the nodes that they need)."""
     children = forest.edge_left, forest.edge_right
     best, choice = np.empty(forest.n_nodes), np.empty(forest.n_nodes, np.int32)
     best_edges(forest.edge_ptr, *children, scores, best, choice)

@@ -1,4 +1,4 @@
-"""Forests from a gold tree and a list of trees; unions; the effect of constraints."""
+"""Forests from a gold tree or a list of trees; unions; constraints."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from lveg.trees import Tree
 
 @dataclass(frozen=True)
 class Constraints:
-    """What a user knows of the analysis.
+    """What is known about the analysis in advance.
 
-    constituents: spans (start, end) of at least two words that must be constituents. not_constituents:
-    spans that must not. tags: the tag of each word, None where it is open; None for no tags at all.
+    constituents: spans (start, end) of at least two words that must be constituents. not_constituents: spans that must
+    not be. tags: the tag of each word, None if it is open; None for no tags at all.
     """
 
     constituents: tuple[tuple[int, int], ...] = ()
@@ -29,7 +29,7 @@ class Constraints:
     tags: tuple[str | None, ...] | None = None
 
     def span_table(self, n_words: int) -> npt.NDArray[np.uint8]:
-        """What each span may be, (n + 1, n + 1), in the words of kernels.chart_rules."""
+        """What each span may be, (n + 1, n + 1), as coded in kernels.chart_rules."""
         table = np.full((n_words + 1, n_words + 1), FREE, dtype=np.uint8)
         for start, end in (*self.constituents, *self.not_constituents):
             if not 0 <= start < end <= n_words:
@@ -48,7 +48,7 @@ class Constraints:
         return table
 
     def tag_ids(self, grammar: Grammar, n_words: int) -> Ints:
-        """The number of each word's given tag among the tags, -1 where it is open, (n,)."""
+        """The number of each word's given tag among the tags, -1 if it is open, (n,)."""
         ids = np.full(n_words, -1, dtype=np.int32)
         if self.tags is None:
             return ids
@@ -67,7 +67,7 @@ NO_CONSTRAINTS = Constraints()
 
 
 def intersect(grammar: Grammar, forest: Forest, constraints: Constraints) -> Forest:
-    """The derivations of the forest that respect the constraints."""
+    """The derivations of the forest that satisfy the constraints."""
     items = anchored_rules(forest)
     rule, start, end = items[0], items[1], items[3]
     table = constraints.span_table(forest.n_words)[start, end]
@@ -76,7 +76,7 @@ def intersect(grammar: Grammar, forest: Forest, constraints: Constraints) -> For
     is_lexical = rule >= grammar.lexical_start
     is_inner = rule < grammar.root_start
     is_part = grammar.is_part[np.maximum(lhs, 0)] == 1
-    # A unary rule may make a part of what is a constituent.
+    # A unary rule may make part of a constituent.
     banned = is_inner & ((table == CLOSED) | ((table == NO_PHRASE) & ~is_part))
     banned |= (rule < grammar.unary_start) & (table == ONLY_PHRASE) & is_part
     banned |= is_lexical & (given >= 0) & (lhs - grammar.n_nonterminals != given)
@@ -84,7 +84,7 @@ def intersect(grammar: Grammar, forest: Forest, constraints: Constraints) -> For
 
 
 def derivation_rules(grammar: Grammar, derivation: Derivation, words: Sequence[str]) -> Ints:
-    """The anchored rules of a derivation, (4, m); a rule that the grammar lacks is an error that names it."""
+    """The anchored rules of a derivation, (4, m); raises an error that names the rule if the grammar lacks one."""
     items = []
     ids = grammar.symbol_ids
     for step in derivation:
@@ -118,7 +118,7 @@ def tree_forest(grammar: Grammar, tree: Tree, scheme: Binarisation) -> Forest:
 
 
 def trees_forest(grammar: Grammar, trees: Iterable[Tree], scheme: Binarisation) -> Forest:
-    """The union of the derivations of several trees over the same words, with what they share packed."""
+    """The packed union of the derivations of several trees over the same words."""
     return union(grammar, [tree_forest(grammar, tree, scheme) for tree in trees])
 
 

@@ -17,9 +17,9 @@ from lveg.kernels.assemble import BOTTOM, TOP, assemble, trim
 class Forest:
     """Nodes with children before parents, ROOT last; the edges of node v are [edge_ptr[v], edge_ptr[v + 1]).
 
-    A node is a symbol over a span before (level 0) or after (level 1) the unary step; a symbol that takes
-    no unary there has the former alone. An edge is a rule of the grammar, or STAY, over child nodes (-1 for
-    none). A forest without nodes holds no derivation.
+    A node is a symbol over a span before (level 0) or after (level 1) the unary step; a symbol that takes no unary
+    there has only the former. An edge is a rule of the grammar, or STAY, over child nodes (-1 for none). A forest
+    without nodes has no derivation.
     """
 
     words: tuple[str, ...]
@@ -34,17 +34,17 @@ class Forest:
 
     @property
     def n_words(self) -> int:
-        """Words of the sentence."""
+        """Number of words of the sentence."""
         return len(self.words)
 
     @property
     def n_nodes(self) -> int:
-        """Nodes, with ROOT."""
+        """Number of nodes, including ROOT."""
         return int(self.node_symbol.shape[0])
 
     @property
     def n_edges(self) -> int:
-        """Edges of all nodes."""
+        """Number of edges of all nodes."""
         return int(self.edge_rule.shape[0])
 
     @property
@@ -64,10 +64,10 @@ def build_forest(
 ) -> Forest:
     """The forest of all derivations of the words that use only the anchored rules.
 
-    items: int32 (4, m): rule, start, split, end. The split is the end for rules with fewer than two children.
-    may_stay: whether a symbol that has unary rules over a span may also be used without one, where it can; false for
-    the rules of one derivation, in which a chain may come back to its first symbol. is_sorted: whether they come by
-    width, start, level and left-hand side, with the root rules last.
+    items: int32 (4, m): rule, start, split, end. The split is the end for rules with fewer than two children. may_stay:
+    whether a symbol that has unary rules over a span may also be used without one, if possible; false for the rules of
+    one derivation, in which a chain may return to its first symbol. is_sorted: whether they are sorted by width, start,
+    level and left-hand side, with the root rules last.
     """
     starts = (grammar.unary_start, grammar.root_start, grammar.lexical_start)
     if not is_sorted:
@@ -98,11 +98,11 @@ def _level(grammar: Grammar, rule: Ints) -> Ints:
 
 
 def part_of(forest: Forest, is_kept: npt.NDArray[np.bool_]) -> tuple[Forest, Ints, Ints]:
-    """(the derivations that have only some of the edges, as a forest; the numbers that its nodes and edges had)."""
+    """(the forest of the derivations that use only these edges; the old numbers of its nodes and edges)."""
     is_kept, is_used = is_kept.copy(), np.empty(forest.n_nodes, np.bool_)
     trim(forest.edge_ptr, forest.edge_left, forest.edge_right, is_kept, is_used)
     nodes, edges = (np.flatnonzero(mask).astype(np.int32) for mask in (is_used, is_kept))
-    number = np.append(np.cumsum(is_used) - 1, -1).astype(np.int32)  # children that are not there are -1, and stay so
+    number = np.append(np.cumsum(is_used) - 1, -1).astype(np.int32)  # missing children are -1 and stay -1
     counts = np.bincount(number[forest.edge_head[edges]], minlength=len(nodes))
     part = Forest(
         words=forest.words,
@@ -119,7 +119,7 @@ def part_of(forest: Forest, is_kept: npt.NDArray[np.bool_]) -> tuple[Forest, Int
 
 
 def anchored_rules(forest: Forest, edges: Ints | None = None) -> Ints:
-    """The anchored rules of the forest, or of some of its edges, int32 (4, m), as `build_forest` wants them."""
+    """The anchored rules of the forest, or of some of its edges, int32 (4, m), as expected by `build_forest`."""
     chosen = np.arange(forest.n_edges) if edges is None else edges
     real = chosen[forest.edge_rule[chosen] >= 0]
     head = forest.edge_head[real]

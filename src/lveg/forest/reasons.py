@@ -1,4 +1,4 @@
-"""Why one derivation of a forest weighs more than another, in parts that add up  [math: explanation]."""
+"""Why one derivation of a forest has more weight than another, in parts that add up  [math: explanation]."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RULES, LATENT = "rules", "latent"
 """Names of parts: the treebank's own rule probabilities, and what a family adds to them."""
 
 Term = tuple[str, float]
-"""Something that speaks for an edge, in words, and its share of the edge's log weight."""
+"""A reason for an edge, as text, and its contribution to the edge's log weight."""
 
 Terms = Mapping[int, Sequence[Term]]
 """The terms of edges. An edge that has none is not listed."""
@@ -26,7 +26,7 @@ Terms = Mapping[int, Sequence[Term]]
 class Reason:
     """A term of the difference between two derivations.
 
-    count: how often it occurs in the first derivation, less how often in the second. Occurrences in both cancel out.
+    count: occurrences in the first derivation minus occurrences in the second. Occurrences in both cancel out.
     """
 
     text: str
@@ -36,9 +36,9 @@ class Reason:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the difference between two log weights, and its reasons, the weightiest first.
+    """A part of the difference between two log weights, and its reasons, largest first.
 
-    Where there are reasons, they add up to the value.
+    If there are reasons, they add up to the value.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Part:
 
 
 def difference(name: str, terms: Terms, one: Ints, other: Ints) -> Part:
-    """What the terms of its edges give to one derivation more than to another."""
+    """The difference between two derivations in the terms of their edges."""
     signed = [(1, np.setdiff1d(one, other)), (-1, np.setdiff1d(other, one))]
     values: dict[str, list[float]] = defaultdict(list)
     counts: dict[str, int] = defaultdict(int)
@@ -60,7 +60,7 @@ def difference(name: str, terms: Terms, one: Ints, other: Ints) -> Part:
 
 
 def mixture(parts: Iterable[tuple[float, Part]]) -> list[Part]:
-    """Weighted sums of parts, one for each name, in the order in which the names come."""
+    """Weighted sums of parts, one for each name, in the order of first occurrence."""
     by_name: dict[str, list[tuple[float, Part]]] = defaultdict(list)
     for share, part in parts:
         by_name[part.name].append((share, part))
@@ -94,7 +94,7 @@ def rule_terms(grammar: Grammar, weight: Floats, forest: Forest, chosen: Sequenc
 
 
 def _rule_text(grammar: Grammar, forest: Forest, edge: int) -> str:
-    """The rule of an edge; if it is that of an unknown word's class, also the word."""
+    """The rule of an edge; for the class of an unknown word, also the word."""
     rule = int(forest.edge_rule[edge])
     text = grammar.describe_rule(rule)
     if rule < grammar.lexical_start or grammar.rule_left[rule] < len(grammar.lexicon.words):
@@ -103,7 +103,7 @@ def _rule_text(grammar: Grammar, forest: Forest, edge: int) -> str:
 
 
 def real_edges(forest: Forest, chosen: Sequence[Ints]) -> Ints:
-    """The edges of some derivations that have a rule, each once, in ascending order."""
+    """The distinct edges of some derivations that have a rule, in ascending order."""
     edges: Ints = np.unique(np.concatenate(chosen))
     return edges[forest.edge_rule[edges] >= 0]
 

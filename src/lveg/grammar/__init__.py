@@ -1,1 +1,1 @@
-"""Symbols, rules, lexicon and counts: what a treebank says, as arrays."""
+"""Symbols, rules, lexicon and counts of a treebank, as arrays."""

@@ -1,6 +1,6 @@
-"""Trees as derivations with binary and unary steps, and back again, exactly.
+"""Lossless conversion between trees and derivations with binary and unary steps.
 
-docs/decisions/0001-unary-chains.md says why a chain of unaries is one step that carries its inner labels.
+docs/decisions/0001-unary-chains.md explains why a chain of unaries is one step that stores its inner labels.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from lveg.trees import ROOT, Tree
 class Step(NamedTuple):
     """One node of a derivation, with the rule applied there.
 
-    left and right are indices of earlier steps: both for a binary step, left alone for a unary one, none (-1)
-    for a tag over its word. `path` holds the labels inside a collapsed unary chain, top to bottom.
+    left and right are indices of earlier steps: both for a binary step, only left for a unary one, none (-1) for a tag
+    over its word. `path` has the labels inside a collapsed unary chain, top to bottom.
     """
 
     symbol: Symbol
@@ -39,11 +39,11 @@ HeadTable = dict[str, dict[str, float]]
 
 @dataclass(frozen=True)
 class Binarisation:
-    """How phrases with more than two children are cut, and what symbols remember.
+    """How phrases with more than two children are binarised, and what symbols store.
 
-    direction: `right` (the treebank's X-bar grammar), `left`, or `head` (outward from the head child, by
-    `heads`). horizontal: how many neighbouring labels a PART remembers. vertical: 1 for a label alone, 2
-    with its parent's, ...
+    direction: `right` (the treebank's X-bar grammar), `left`, or `head` (outward from the head child, by `heads`).
+    horizontal: number of neighbouring labels that a PART stores. vertical: 1 for a label alone, 2 with its parent's,
+    ...
     """
 
     direction: str = "right"
@@ -59,11 +59,11 @@ class Binarisation:
 
 
 def binarise(tree: Tree, scheme: Binarisation) -> Derivation:
-    """The derivation of a tree under one ROOT bracket (see `trees.clean`); every phrase must hold a word."""
+    """The derivation of a tree under one ROOT bracket (see `trees.clean`); every phrase must contain a word."""
     steps: Derivation = []
     done: list[int] = []
     top = tree.children[0] if len(tree.children) == 1 else tree
-    # Two visits to a node: down, to push its children; up, when theirs are done.
+    # Two visits to a node: on the way down, to push its children; on the way up, when they are done.
     stack: list[tuple[Tree, tuple[str, ...], bool]] = [(top, (), False)]
     position = 0
     while stack:
@@ -104,7 +104,7 @@ def binarise(tree: Tree, scheme: Binarisation) -> Derivation:
 
 
 def _cut(steps: Derivation, symbol: Symbol, node: Tree, parts: list[int], scheme: Binarisation) -> int:
-    """Append the binary steps of one phrase over its finished children; the index of the last."""
+    """Append the binary steps of one phrase over its finished children; returns the index of the last."""
     first, last = 0, len(parts) - 1
     head = _head(node, scheme.heads) if scheme.direction == "head" else 0
     # Outermost cut first: (symbol, which side is cut off, its step).
@@ -128,8 +128,8 @@ def _cut(steps: Derivation, symbol: Symbol, node: Tree, parts: list[int], scheme
 
 
 def debinarise(derivation: Derivation, words: list[str]) -> Tree:
-    """The tree that a derivation came from."""
-    pieces: list[list[Tree]] = []  # of each step: one tree, or the children so far of a PART
+    """The tree of a derivation."""
+    pieces: list[list[Tree]] = []  # for each step: one tree, or the children of a PART so far
     for step in derivation:
         label = step.symbol.label
         if step.right >= 0:
@@ -149,9 +149,8 @@ def debinarise(derivation: Derivation, words: list[str]) -> Tree:
 def learn_heads(trees: Iterable[Tree]) -> HeadTable:
     """For each phrase label, a score of its child labels as heads, learned without a head table.
 
-    A head is what a phrase of that label hardly ever lacks and other phrases hardly ever have: the score is
-    the share of phrases that contain the child label, times how much more often it occurs in them than
-    anywhere.
+    A head child occurs in nearly every phrase of that label and rarely in other phrases: the score is the share of
+    phrases that contain the child label, times the ratio of its frequency in them to its overall frequency.
     """
     containing: dict[str, Counter[str]] = defaultdict(Counter)
     phrases: Counter[str] = Counter()

@@ -6,16 +6,15 @@ import numpy as np
 
 from lveg.grammar.grammar import Floats, Grammar
 
-STAY_PRIOR = 0.1  # tokens: keeps a chain's last symbol from having no probability of ending it
-TRANSITION_PRIOR = 0.1  # tokens: lets every tag follow every tag
+STAY_PRIOR = 0.1  # pseudo-count: every symbol has a nonzero probability of taking no unary step
+TRANSITION_PRIOR = 0.1  # pseudo-count: every tag can follow every tag
 
 
 def pcfg_weights(grammar: Grammar) -> Floats:
     """P(rule) such that the probabilities of all trees sum to one (docs/math.md: unary).
 
-    A symbol takes a unary step with probability u or none; right below a unary step it takes none. So
-    binary rules have (1 - u) P(rule | no unary), and a unary rule is divided by (1 - u) of its child, whose
-    rules have that factor anyway.
+    A symbol takes a unary step with probability u, but never directly below another one. So binary rules have (1 - u)
+    P(rule | no unary), and a unary rule is divided by (1 - u) of its child, since the child's rules have that factor.
     """
     n_symbols = len(grammar.symbols)
     binary, unary, root, lexical = (grammar.kind_slice(kind) for kind in ("binary", "unary", "root", "lexical"))

@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 NONE = -1
-"""In place of a symbol: no such slot, or ROOT as left-hand side."""
+"""Instead of a symbol: no such slot, or ROOT as left-hand side."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Grammar:
     """Rules in four kinds, in this order, each sorted by its symbols:
 
     - binary `A -> B C`: lhs, left, right are symbols;
-    - unary `A -> B`: right is NONE; `paths` holds the labels inside the chain that the rule stands for;
+    - unary `A -> B`: right is NONE; `paths` has the labels inside the chain that the rule represents;
     - root `ROOT -> A`: lhs is NONE, left the symbol;
     - lexical `T -> w`: lhs is a tag, left a terminal of the lexicon.
 
@@ -89,7 +89,7 @@ class Grammar:
 
     @property
     def n_rules(self) -> int:
-        """Rules of all kinds."""
+        """Number of rules of all kinds."""
         return int(self.rule_lhs.shape[0])
 
     @property
@@ -124,7 +124,7 @@ class Grammar:
 
     @cached_property
     def chain_labels(self) -> list[set[str]]:
-        """Of each unary rule the labels of the phrases in the chain that it stands for."""
+        """For each unary rule, the labels of the phrases in its chain."""
         unary = self.kind_slice("unary")
         found = []
         for *ends, path in zip(self.rule_lhs[unary], self.rule_left[unary], self.paths, strict=True):
@@ -134,37 +134,37 @@ class Grammar:
 
     @cached_property
     def added_labels(self) -> list[set[str]]:
-        """Of each unary rule the labels of the phrases that it adds: those of its chain but the last."""
+        """For each unary rule, the labels of the phrases that it adds: those of its chain except the last."""
         children = (self.symbols[child] for child in self.rule_left[self.kind_slice("unary")])
         last = ({child.label} if child.kind == PHRASE else set() for child in children)
         return [labels - below for labels, below in zip(self.chain_labels, last, strict=True)]
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The labels of phrases, in alphabetical order."""
+        """The phrase labels, in alphabetical order."""
         own = {symbol.label for symbol in self.symbols if symbol.kind == PHRASE}
         return tuple(sorted(own.union(*self.chain_labels)))
 
     @cached_property
     def label_ids(self) -> dict[str, int]:
-        """The number of each label of phrases."""
+        """The number of each phrase label."""
         return {label: index for index, label in enumerate(self.labels)}
 
     @cached_property
     def phrase_label(self) -> Ints:
-        """The number of its label, by symbol; -1 for symbols that are no phrases."""
+        """The number of each symbol's phrase label; -1 for symbols that are not phrases."""
         return np.array(
             [self.label_ids[symbol.label] if symbol.kind == PHRASE else -1 for symbol in self.symbols], np.int64
         )
 
     @cached_property
     def chain_table(self) -> Ints:
-        """`chain_labels` as numbers, one row per unary rule, filled up with -1."""
+        """`chain_labels` as numbers, one row per unary rule, padded with -1."""
         return self._table(self.chain_labels)
 
     @cached_property
     def added_table(self) -> Ints:
-        """`added_labels` as numbers, one row per unary rule, filled up with -1."""
+        """`added_labels` as numbers, one row per unary rule, padded with -1."""
         return self._table(self.added_labels)
 
     def _table(self, labels: list[set[str]]) -> Ints:
@@ -175,7 +175,7 @@ class Grammar:
 
     @cached_property
     def is_phrase(self) -> npt.NDArray[np.bool_]:
-        """Whether a symbol stands for a whole constituent, by symbol."""
+        """Whether each symbol is a complete constituent."""
         return np.array([symbol.kind == PHRASE for symbol in self.symbols], dtype=bool)
 
     @cached_property
@@ -185,12 +185,12 @@ class Grammar:
 
     @cached_property
     def is_part(self) -> npt.NDArray[np.uint8]:
-        """1 for symbols that stand for a part of a constituent, by symbol."""
+        """1 for each symbol that is a part of a constituent."""
         return np.array([symbol.kind == PART for symbol in self.symbols], dtype=np.uint8)
 
     @cached_property
     def _rule_ids(self) -> dict[tuple[int, int, int, tuple[str, ...]], int]:
-        """The number of each rule but the lexical ones."""
+        """The number of each rule that is not lexical."""
         paths = ((),) * self.n_binary + self.paths + ((),) * self.n_root
         columns = (self.rule_lhs.tolist(), self.rule_left.tolist(), self.rule_right.tolist(), paths)
         return {key: index for index, key in enumerate(zip(*columns, strict=False))}
@@ -202,11 +202,11 @@ class Grammar:
         return {key: self.lexical_start + index for index, key in enumerate(keys)}
 
     def rule_id(self, lhs: int, left: int, right: int = NONE, path: tuple[str, ...] = ()) -> int | None:
-        """The number of a binary, unary or root rule, or None where the grammar lacks it."""
+        """The number of a binary, unary or root rule, or None if the grammar does not have it."""
         return self._rule_ids.get((lhs, left, right, path))
 
     def lexical_id(self, tag: int, terminal: int) -> int | None:
-        """The number of a lexical rule, or None where the grammar lacks it."""
+        """The number of a lexical rule, or None if the grammar does not have it."""
         return self._lexical_ids.get((tag, terminal))
 
     def describe_rule(self, rule: int) -> str:
@@ -282,7 +282,7 @@ def assemble_grammar(
 
 
 def fingerprint(tagged: Iterable[Sequence[tuple[str, str]]]) -> str:
-    """A short name for the data: the same words and tags in the same order give the same name."""
+    """A short hash of the data: the words and tags, in order."""
     digest = hashlib.sha256()
     for sentence in tagged:
         digest.update(repr(list(sentence)).encode())

@@ -1,4 +1,4 @@
-"""The lexicon: words and unknown-word classes as terminals, and how often each goes with each tag."""
+"""The lexicon: words and unknown-word classes as terminals, and their counts with each tag."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lveg.grammar.unknown import SCHEMES, UNKNOWN, candidates, learn_classes
 class LexiconOptions:
     """How words become terminals.
 
-    scheme: `auto`, `english` or `single` unknown-word classes. threshold: words seen fewer times become classes; if
-    that is none, classes are learned from words seen once. smooth: words seen at most this often share strength with
-    the tags of their class (0 for none).
+    scheme: `auto`, `english` or `single` unknown-word classes. threshold: words seen fewer times are replaced by
+    classes; if there are none, classes are learned from words seen once. smooth: words seen at most this often are
+    smoothed with the tags of their class (0 for none).
     """
 
     scheme: str = "auto"
@@ -33,7 +33,7 @@ class LexiconOptions:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Terminals: known words, then classes. A word that is not known is the first kept class it belongs to."""
+    """Terminals: known words, then classes. An unknown word is mapped to the first kept class it belongs to."""
 
     scheme: str
     words: tuple[str, ...]
@@ -42,7 +42,7 @@ class Lexicon:
 
     @property
     def n_terminals(self) -> int:
-        """Known words and classes together."""
+        """Number of known words and classes."""
         return len(self.words) + len(self.classes)
 
     @cached_property
@@ -61,7 +61,7 @@ class Lexicon:
         return self.class_of(word, is_first) if found is None else found
 
     def class_of(self, word: str, is_first: bool = False) -> int:
-        """The class terminal that the word has or would have if it were unknown."""
+        """The class terminal of the word, as if it were unknown."""
         key = (word, is_first)
         found = self._cache.get(key)
         if found is None:
@@ -81,19 +81,19 @@ class Lexicon:
 
 
 TagCounts = dict[tuple[str, int], float]
-"""(tag, terminal) -> how often, after smoothing."""
+"""(tag, terminal) -> count, after smoothing."""
 
 Tagged = Sequence[tuple[str, str]]
 """A sentence as (word, tag) pairs."""
 
-_CLASS_PRIOR = 4.0  # tokens' worth of the class above that a class is smoothed with
-_WORD_PRIOR = 0.5  # tokens' worth of its class that a known word is smoothed with
-_LEAST_SHARE = 0.003  # of a class: a tag lent by the class above needs more
-_LEAST_LENT = 0.01  # of its class: a tag lent to a known word needs more
+_CLASS_PRIOR = 4.0  # pseudo-counts from the class above, for a class
+_WORD_PRIOR = 0.5  # pseudo-counts from its class, for a known word
+_LEAST_SHARE = 0.003  # minimum share in a class for a tag from the class above
+_LEAST_LENT = 0.01  # minimum share in its class for a tag added to a known word
 
 
 def build_lexicon(sentences: Sequence[Tagged], options: LexiconOptions) -> tuple[Lexicon, TagCounts]:
-    """The lexicon of tagged sentences, and how often each terminal goes with each tag."""
+    """The lexicon of tagged sentences, and the counts of terminals with tags."""
     frequency = Counter(word for sentence in sentences for word, _ in sentence)
     known = {word for word, count in frequency.items() if count >= options.threshold}
     often = {word for word, count in frequency.items() if count > 1}
@@ -117,9 +117,9 @@ RareCounts = Counter[tuple[tuple[str, ...], str]]
 
 
 def _rare_words(sentences: Sequence[Tagged], known: set[str], often: set[str], scheme: str) -> RareCounts:
-    """What is known of rare words: those that are not known, or else of known ones those that were seen once.
+    """Counts of rare words: those that are not known or, if there are none, known words that were seen once.
 
-    Where there are none either, all words are rare, so that unknown ones still find a class.
+    If there are none of these either, all words are used, so that unknown words still get a class.
     """
     list_classes = candidates(scheme)
     vocabularies: tuple[set[str], ...] = (known, often, set())
@@ -165,7 +165,7 @@ def _class_shares(rare: RareCounts, above: dict[str, str], prior: float) -> dict
 
 
 def _fill_classes(counts: TagCounts, shares: dict[str, dict[str, float]], lexicon: Lexicon, smoothed: bool) -> None:
-    """Give every class its tags: a class that all its words left for finer ones keeps half a token."""
+    """Give every class its tags; a class whose words all belong to finer classes keeps half a token."""
     tokens: Counter[int] = Counter()
     for (_, terminal), count in counts.items():
         tokens[terminal] += count  # type: ignore[assignment]
@@ -182,7 +182,7 @@ def _lend_to_words(
     frequency: Counter[str],
     limit: int,
 ) -> None:
-    """Let known words seen at most `limit` times have the tags of the class they would be in, a little."""
+    """Smooth known words seen at most `limit` times with the tags of their class."""
     seen: dict[int, dict[str, float]] = defaultdict(dict)
     for (tag, terminal), count in counts.items():
         seen[terminal][tag] = count

@@ -1,4 +1,4 @@
-"""Grammar symbols: what stands on either side of a rule."""
+"""Grammar symbols, which rules are made of."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ PHRASE, PART, TAG = "phrase", "part", "tag"
 class Symbol(NamedTuple):
     """A category of the grammar.
 
-    kind: PHRASE (a constituent), PART (the rest of a constituent with more than two children) or TAG.
-    label: the treebank's label. parents: labels above it, nearest first (vertical markovisation).
-    siblings: labels already generated beside a PART (horizontal markovisation); side: which end a PART
-    of head-outward binarisation still grows on.
+    kind: PHRASE (a constituent), PART (the rest of a constituent with more than two children) or TAG. label: the
+    treebank's label. parents: labels above it, nearest first (vertical markovisation). siblings: labels already
+    generated next to a PART (horizontal markovisation); side: the end at which a PART of head-outward binarisation
+    still grows.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Classes for words that the lexicon does not know.
+"""Classes for unknown words.
 
 A scheme lists the classes a word could belong to, from the most specific to the most general; the lexicon
 keeps some of them, and a word belongs to the first one kept. The most general class is always kept, so
@@ -16,8 +16,8 @@ UNKNOWN = "UNK"
 SCHEMES = ("auto", "english", "single")
 
 MAX_SUFFIX = 5
-_MIN_CLASS = 4  # tokens of rare words that a learned class needs
-_MIN_GAIN = 3.0  # nats by which a learned class must explain its tags better than the class above it
+_MIN_CLASS = 4  # minimum number of rare-word tokens in a learned class
+_MIN_GAIN = 3.0  # minimum gain, in nats, of a learned class over the class above it
 
 Candidates = Callable[[str, bool, Collection[str]], list[str]]
 
@@ -35,7 +35,7 @@ _ENGLISH_SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
 
 
 def _english(word: str, is_first: bool, known: Collection[str]) -> list[str]:
-    """The Berkeley parser's signature, then the same with its last features taken off one by one."""
+    """The Berkeley parser's signature, then the same with its last features removed one by one."""
     lowered = word.lower()
     n_capitals = sum(character.isalpha() and not character.islower() for character in word)
     has_lower = any(character.islower() or (character.istitle() and not character.isupper()) for character in word)
@@ -66,7 +66,7 @@ def _english(word: str, is_first: bool, known: Collection[str]) -> list[str]:
 
 
 def _auto(word: str, is_first: bool, known: Collection[str]) -> list[str]:
-    """Shape, then shape with ever longer endings; the ending counts characters of any script."""
+    """Shape, then shape with longer and longer endings; endings are counted in characters of any script."""
     shape = _shape(word, is_first, known)
     lowered = word.lower()
     longest = min(MAX_SUFFIX, len(lowered) - 1)
@@ -76,7 +76,7 @@ def _auto(word: str, is_first: bool, known: Collection[str]) -> list[str]:
 
 
 def _shape(word: str, is_first: bool, known: Collection[str]) -> str:
-    """What the word looks like: `lower`, `Title`, `Title-first`, `UPPER`, `digit`, `digit-mixed`, `punct`, ..."""
+    """The shape of the word: `lower`, `Title`, `Title-first`, `UPPER`, `digit`, `digit-mixed`, `punct`, ..."""
     letters = [character for character in word if character.isalpha()]
     digits = any(character.isdigit() for character in word)
     if not letters:
@@ -103,8 +103,8 @@ def learn_classes(
 ) -> dict[str, str]:
     """The classes worth keeping, each with the next kept class above it ("" above the most general one).
 
-    rare: counts of (candidate classes of a rare word, its tag). A class is kept where its tag distribution
-    explains its own words better than the class above it does, by a margin.
+    rare: counts of (candidate classes of a rare word, its tag). A class is kept if its tag distribution explains its
+    own words better than that of the class above, by a margin.
     """
     tags_of: dict[str, Counter[str]] = defaultdict(Counter)
     above: dict[str, str] = {}
@@ -129,6 +129,6 @@ def learn_classes(
 
 
 def _gain(counts: Counter[str], above: Counter[str]) -> float:
-    """Nats by which the counts' own distribution explains them better than the one above."""
+    """The gain in nats of the counts' own distribution over the one above."""
     total, total_above = sum(counts.values()), sum(above.values())
     return sum(count * math.log(count / total * total_above / above[tag]) for tag, count in counts.items() if count > 0)

@@ -1,1 +1,1 @@
-"""Numba only: arrays in, arrays out. Nothing here raises, prints, or knows of files and words."""
+"""Numba code only: arrays in, arrays out. Nothing here raises, prints, or handles files and words."""

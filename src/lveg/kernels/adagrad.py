@@ -1,4 +1,4 @@
-"""AdaGrad for the parameters that have a slope, and the average of all parameters over the steps so far."""
+"""AdaGrad for the parameters that have a gradient, and the average of all parameters over the steps so far."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def adagrad_step(
     value: Any, slopes: Any, numbers: Any, square: Any, lag: Any, step: int, rate: float, share: float,
     first: float,
 ) -> None:  # fmt: skip
-    """Update the parameters with these numbers, in place, and set their slopes to zero.
+    """Update the parameters with these indices, in place, and set their gradients to zero.
 
-    slopes (parts, n): summed, times `share`, they are the gradient. square: the summed squared gradients, to which
-    `first` is added: what has met with less than that moves less. lag: the sum of each change times the number of
-    steps before it, from which the average follows. step counts from 1.
+    slopes (parts, n): the gradient is their sum times `share`. square: the summed squared gradients, to which `first`
+    is added: parameters with a smaller sum move less. lag: the sum of each change times the number of steps before it,
+    from which the average is computed. step counts from 1.
     """
     for i in numbers:
         slope = 0.0
@@ -34,6 +34,6 @@ def adagrad_step(
 
 @kernel
 def fill_average(value: Any, lag: Any, steps: int, average: Any) -> None:
-    """The average over the parameters after each step."""
+    """Fill `average` with the average of the parameters over all steps."""
     for i in range(value.shape[0]):
         average[i] = value[i] + lag[i] / max(steps, 1)

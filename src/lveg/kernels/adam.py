@@ -1,4 +1,4 @@
-"""Adam with a pull towards the start and an exponential average of the parameters, in one pass over memory."""
+"""Adam with L2 towards the initial values and an exponential average of the parameters, in one pass over memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from lveg.kernels.jit import kernel
 
 FIRST, SECOND = 0.9, 0.999
-"""How much of the averages of slopes and squared slopes is kept at a step."""
+"""Decay rates of the averages of gradients and squared gradients."""
 
 
 @kernel
@@ -16,10 +16,10 @@ def adam_step(
     value: Any, start: Any, slopes: Any, first: Any, second: Any, average: Any, step: int, rate: float,
     share: float, pull: float, keep: float,
 ) -> None:  # fmt: skip
-    """Update everything in place.
+    """Update all arrays in place.
 
-    slopes (parts, n): summed, times `share`, they are the gradient; `pull` is the strength of the L2 penalty; the
-    average keeps `keep` of itself. step counts from 1.
+    slopes (parts, n): the gradient is their sum times `share`. pull: the strength of the L2 penalty. keep: the decay
+    rate of the average. step counts from 1.
     """
     correct_first = 1.0 / (1.0 - FIRST**step)
     correct_second = 1.0 / (1.0 - SECOND**step)

@@ -1,4 +1,4 @@
-"""Anchored rules into the nodes and edges of a forest."""
+"""Builds the nodes and edges of a forest from anchored rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BOTTOM, TOP = 0, 1
 
 @inner_kernel
 def find_node(label: Any, first: Any, span: int, before: int, after: int) -> int:
-    """The node over a span with one of two labels, -1 where there is none.
+    """The node over a span with one of two labels, -1 if there is none.
 
     before, after: the labels of the symbol before and after the unary step. The node after it is preferred.
     """
@@ -44,11 +44,11 @@ def assemble(
 
     items: int32 (4, m), rule, start, split and end of each, sorted by width, start, level and left-hand side, ROOT
     last. Nodes come children first, ROOT last, each with the first of its items; edges are grouped by head. may_stay:
-    whether a symbol that could take a unary may also do without. What no derivation of the whole sentence uses is left
-    out; no node is left where there is none.
+    whether a symbol that could take a unary may also do without. Nodes and edges that no derivation of the whole
+    sentence uses are left out; without a derivation there are no nodes.
     """
     m = items.shape[1]
-    top = rule_lhs.shape[0]  # more than there are symbols
+    top = rule_lhs.shape[0]  # larger than any symbol
     # Nodes, and for each span its first node.
     label = np.empty(m, np.int32)
     begin = np.empty(m + 1, np.int32)
@@ -72,8 +72,8 @@ def assemble(
     for span in range(first.shape[0] - 1):
         first[span + 1] += first[span]
 
-    # Upwards: children of edges, and which nodes have a derivation. A node after the unary step whose unary rules all
-    # lost their children stands for the one before it.
+    # Bottom-up: children of edges, and which nodes have a derivation. If all unary rules of a node after the unary step
+    # have lost their children, the node before the unary step takes its place.
     left = np.empty(m, np.int32)
     right = np.empty(m, np.int32)
     stay = np.empty(n_nodes, np.int32)
@@ -113,7 +113,7 @@ def assemble(
                 elif may_stay:
                     stay[node] = below
 
-    # Downwards: which of them ROOT reaches.
+    # Top-down: which of them are reachable from ROOT.
     reached = np.zeros(n_nodes, np.int32)
     if n_nodes > 0 and label[n_nodes - 1] < 0:
         reached[n_nodes - 1] = derives[n_nodes - 1]
@@ -133,7 +133,7 @@ def assemble(
                 if right[index] >= 0:
                     reached[right[index]] = 1
 
-    # What is left, numbered anew.
+    # Renumber what is left.
     number = np.empty(n_nodes + 1, np.int32)
     number[n_nodes] = -1  # for node -1
     item = np.empty(kept_nodes, np.int32)
@@ -164,9 +164,9 @@ def assemble(
 
 @lean_kernel
 def trim(edge_ptr: Any, left: Any, right: Any, is_kept: Any, is_used: Any) -> None:
-    """Of edges to keep, drop those that are in no derivation any more.
+    """Drop edges from `is_kept` that are no longer in any derivation.
 
-    is_used: filled, of each node whether it is in one. Nodes come with children before parents, the root last.
+    is_used: filled; whether each node is in a derivation. Nodes are in order of children before parents, the root last.
     """
     n = is_used.shape[0]
     for v in range(n):
@@ -176,7 +176,7 @@ def trim(edge_ptr: Any, left: Any, right: Any, is_kept: Any, is_used: Any) -> No
                 is_used[v] = True
             else:
                 is_kept[e] = False
-    # What has a derivation is used from here on only if a parent uses it, so parents come first.
+    # A node that has a derivation is used only if a parent uses it, so parents come first.
     for v in range(n - 1):
         is_used[v] = False
     for v in range(n - 1, -1, -1):

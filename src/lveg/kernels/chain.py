@@ -1,10 +1,9 @@
-"""Tag sequences as chains: lattices of the tags that words may have, scales, and the best sequences.
+"""Tag sequences as chains: lattices of the possible tags of words, scales, and the best sequences.
 
 A packed sentence is a lattice, int32: its size, the numbers n of words and m of entries, then given (n), begin (n + 1),
-tag (m) and rule (m). An entry is a tag that a word may have, with the number of its emission or NO_RULE, which weighs
-1. Word i has the entries from begin[i] to begin[i + 1], in the order of tags. given is the place of the given tag among
-the word's entries, OPEN where none is given, LACKING where the word cannot have it. Packed sentences stand one after
-the other.
+tag (m) and rule (m). An entry is a possible tag of a word, with the number of its emission or NO_RULE, which has weight
+1. Word i has the entries from begin[i] to begin[i + 1], in the order of tags. given is the position of the given tag
+among the word's entries, OPEN if none is given, LACKING if the word cannot have it. Packed sentences are concatenated.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from lveg.kernels.jit import ZERO, exponent_of, inner_kernel, kernel, lean_kerne
 LOG_2 = math.log(2.0)
 NO_RULE = -1
 OPEN, LACKING = -1, -2
-_FAR = 600.0  # a given tag whose log factor is farther below the word's largest has a scale of its own
+_FAR = 600.0  # a given tag whose log factor is farther below the word's largest gets its own scale
 
 
 class TagTable(NamedTuple):
-    """The tags of terminal w are tag[ptr[w] : ptr[w + 1]], and rule, in the same places, numbers the emissions."""
+    """The tags of terminal w are tag[ptr[w] : ptr[w + 1]]; rule has the numbers of their emissions."""
 
     ptr: Any
     tag: Any
@@ -43,10 +42,10 @@ class Lattice(NamedTuple):
 
 
 class Posteriors(NamedTuple):
-    """What is asked of packed sentences, in their order; an array is empty where it is not asked for.
+    """Results for packed sentences, in order; an array is empty if it was not requested.
 
     log_z: log Z of each sentence. share: P(tag of word | sentence) of each entry. pair: P(tags of neighbours |
-    sentence), for each two neighbours a matrix, from the entries of the one to those of the other.
+    sentence), a matrix for each two neighbours, from the entries of the first to those of the second.
     """
 
     log_z: Any
@@ -58,7 +57,7 @@ class Posteriors(NamedTuple):
 def build_lattices(table: TagTable, length: Any, terminal: Any, given: Any, packed: Any) -> None:
     """Fill `packed` with sentences that have the tags of a table.
 
-    length: numbers of words. terminal, given: the terminals and given tags of all words, OPEN where none is given.
+    length: numbers of words. terminal, given: the terminals and given tags of all words, OPEN if none is given.
     """
     ptr, table_tag, table_rule = table.ptr, table.tag, table.rule
     at, word = 0, 0
@@ -108,7 +107,7 @@ def narrow_lattices(packed: Any, share: Any, least: float) -> Any:
                     narrow[new_tag + kept] = packed[tag + entry]
                     kept += 1
             narrow[new_begin + i + 1] = kept
-        place = 0  # rules come after all tags, so their place is known only now
+        place = 0  # rules come after all tags, so their position is known only now
         for i in range(n):
             for entry in range(packed[begin + i], packed[begin + i + 1]):
                 if (
@@ -127,7 +126,7 @@ def narrow_lattices(packed: Any, share: Any, least: float) -> Any:
 
 @inner_kernel
 def count_pairs(packed: Any, at: int) -> int:
-    """How many pairs of entries the neighbours of the sentence at this place have."""
+    """The number of pairs of neighbouring entries in the sentence at this position."""
     pairs, begin = 0, at + 3 + packed[at + 1]
     for place in range(begin + 1, begin + packed[at + 1]):
         pairs += (packed[place] - packed[place - 1]) * (packed[place + 1] - packed[place])
@@ -136,7 +135,7 @@ def count_pairs(packed: Any, at: int) -> int:
 
 @lean_kernel
 def extents(packed: Any) -> tuple[int, int, int, int]:
-    """The numbers of packed sentences, of their words, of entries, and of pairs of entries of neighbours."""
+    """The numbers of packed sentences, of their words, of entries, and of pairs of neighbouring entries."""
     sentences, words, entries, pairs, at = 0, 0, 0, 0, ZERO
     while at < packed.shape[0]:
         sentences += 1
@@ -149,7 +148,7 @@ def extents(packed: Any) -> tuple[int, int, int, int]:
 
 @inner_kernel
 def in_use(packed: Any, at: int, i: int, is_given: bool) -> tuple[int, int]:
-    """The first and last (exclusive) of the entries of word i, from 0: all, or with is_given the given one."""
+    """The range (end exclusive) of the entries of word i, counted from 0: all, or with is_given only the given one."""
     begin, given = at + 3 + packed[at + 1] + i, packed[at + 3 + i]
     if not is_given or given == OPEN:
         return packed[begin], packed[begin + 1]
@@ -180,7 +179,7 @@ def fill_lattice(packed: Any, is_given: bool, begin: Any, tag: Any, rule: Any, s
 
 
 def make_lattice(packed: Any, is_given: bool, n_words: int, n_entries: int) -> Lattice:
-    """The entries in use: all, or with is_given of a word whose tag is given that one, and none where it lacks it."""
+    """The entries in use: all or, with is_given, only the given tag of each word that has one (none if LACKING)."""
     begin = np.empty(n_words + 1, np.int32)
     tag, rule, source = np.empty((3, n_entries), np.int32)
     fill_lattice(packed, is_given, begin, tag, rule, source)
@@ -189,7 +188,7 @@ def make_lattice(packed: Any, is_given: bool, n_words: int, n_entries: int) -> L
 
 @inner_kernel
 def rescale(value: Any, begin: int, end: int) -> int:
-    """Bring the largest of value[begin:end] into [0.5, 1) by a power of two; its exponent, 0 where all are 0."""
+    """Scale value[begin:end] by a power of two so that the largest is in [0.5, 1); its exponent, 0 if all are 0."""
     largest = 0.0
     for c in range(begin, end):
         largest = max(largest, value[c])
@@ -204,9 +203,9 @@ def rescale(value: Any, begin: int, end: int) -> int:
 
 @lean_kernel
 def scale_factors(packed: Any, is_given: bool, log_factor: Any, scaled: Any, shift: Any) -> int:
-    """How many entries are in use; fills `scaled` with their log factors, less the largest of the word.
+    """The number of entries in use; fills `scaled` with their log factors, minus the largest of the word.
 
-    log_factor (entries, states). shift (sentences,), all zero: gets the sums of what was taken away.
+    log_factor (entries, states). shift (sentences,), all zero: receives the sums of what was subtracted.
     """
     width = log_factor.shape[1]
     at, first_entry, number, used = ZERO, ZERO, 0, 0
@@ -231,7 +230,7 @@ def scale_factors(packed: Any, is_given: bool, log_factor: Any, scaled: Any, shi
 
 @inner_kernel
 def largest_of(value: Any, begin: int, end: int) -> float:
-    """The largest number in some rows, -inf where there is none."""
+    """The largest number in some rows, -inf if there is none."""
     largest = -math.inf
     for row in range(begin, end):
         for s in range(value.shape[1]):
@@ -241,10 +240,10 @@ def largest_of(value: Any, begin: int, end: int) -> float:
 
 @lean_kernel
 def best_tags(packed: Any, share: Any, tag: Any, confidence: Any, score: Any) -> None:
-    """Give every word its tag of highest posterior, in `packed`.
+    """Give every word the tag with the highest posterior, in `packed`.
 
-    tag, confidence (words,): get those tags and posteriors. score (sentences, 1), all zero: gets the sums of
-    posteriors, the expected numbers of right tags.
+    tag, confidence (words,): receive those tags and posteriors. score (sentences, 1), all zero: receives the sums of
+    posteriors, the expected numbers of correct tags.
     """
     at, entry, word, number = 0, 0, 0, 0
     while at < packed.shape[0]:
@@ -272,9 +271,9 @@ def best_sequences(
 ) -> None:
     """The best tag sequences of the Markov chain that has these posteriors, at most `count`  [math: tag-max-rule].
 
-    ranked (count, size of packed), tag and confidence (count, words): row r gets the sentences with their r-th best
-    sequences for given tags; those tags; and their posteriors. score (sentences, count): gets the log probabilities in
-    the chain, -inf where there are no more sequences. Costs `count` for each pair of entries.
+    ranked (count, size of packed), tag and confidence (count, words): row r receives the sentences with their r-th best
+    sequences as given tags; those tags; and their posteriors. score (sentences, count): receives the log probabilities
+    in the chain, -inf if there are no more sequences. Cost: `count` for each pair of entries.
     """
     at, first_entry, first_pair, word, number = ZERO, ZERO, ZERO, ZERO, 0
     while at < packed.shape[0]:
@@ -295,8 +294,8 @@ def best_sequences(
 def rank_sequences(
     packed: Any, at: int, share: Any, first_entry: int, pair: Any, first_pair: int, count: int
 ) -> Any:  # fmt: skip
-    """(size, value, back): for every entry how many best sequences end there, at most `count`; their log probabilities,
-    best first; and the places of what they go on from. After the last entry comes the sentence's end."""
+    """(size, value, back): for every entry the number of best sequences that end there, at most `count`; their log
+    probabilities, best first; and backpointers. After the last entry comes the sentence's end."""
     n, m = packed[at + 1], packed[at + 2]
     size = np.zeros(m + 1, np.int64)
     value, back = np.empty((m + 1) * count), np.full((m + 1) * count, -1)
@@ -323,7 +322,7 @@ def rank_sequences(
 
 @inner_kernel
 def merge(size: Any, value: Any, back: Any, first: int, before: int, step: Any, head: Any, y: int, count: int) -> None:
-    """Let the best of the sequences that end in `before` entries, from the `first` on, go on to y, each by its step."""
+    """Extend the best sequences that end in `before` entries, from `first` on, to y, each with its step."""
     for x in range(before):
         head[x] = 0
     for rank in range(y * count, (y + 1) * count):
@@ -343,7 +342,7 @@ def trace(
     back: Any, rank: int, count: int, share: Any, first_entry: int, at: int, word: int, packed: Any, tag: Any,
     confidence: Any,
 ) -> None:  # fmt: skip
-    """Give the words of the sentence at this place the tags of a sequence, from the last word to the first."""
+    """Give the words of the sentence at this position the tags of a sequence, from the last word to the first."""
     n, m = packed[at + 1], packed[at + 2]
     begin, tags = at + 3 + n, at + 4 + 2 * n
     state = back[m * count + rank]

@@ -1,8 +1,8 @@
 """Tag chains whose rules are mixtures of Gaussians: sums, posteriors and gradients, exact.
 
-A tag's subtype is where three functions meet: the rule into the tag, the word's emission, the rule out of the tag. A
-*row* is a component of a rule in with one of the emission: their product is again a Gaussian, times a constant. A
-*column* is a component of a rule out. The overlap of every row with every column is all that inference needs.
+At a tag's subtype three functions meet: the rule into the tag, the word's emission, and the rule out of the tag. A
+*row* is a component of a rule in combined with one of the emission: their product is again a Gaussian, times a
+constant. A *column* is a component of a rule out. Inference needs only the overlap of every row with every column.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from lveg.kernels.jit import ZERO, inner_kernel, kernel, power_of_two
 
 _TWO_PI = 6.283185307179586
 _ONE = np.uint64(1)
-_KEPT = 2**22  # overlaps: of longer sentences they are worked out once on the way forth and once on the way back
+_KEPT = 2**22  # overlaps; those of longer sentences are recomputed in both passes
 
 
 class GmArrays(NamedTuple):
-    """Something for every parameter of T tags and R emissions, each rule of K components.
+    """Values for every parameter of T tags and R emissions, with K components per rule.
 
     weight (rules × K): transitions t × T + u, ends, starts, emissions. mean (dim, G) and std, the same or (1, G), have
-    a column a Gaussian: K a rule over the tag that transitions and ends leave, then K a rule over the tag that
-    transitions and starts reach, then K an emission.
+    one column per Gaussian: K per rule over the tag that transitions and ends leave, then K per rule over the tag that
+    transitions and starts reach, then K per emission.
     """
 
     weight: Any
@@ -35,10 +35,10 @@ class GmArrays(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where the rows and columns of one tag of one word are worked out; the largest numbers of them are its sizes.
+    """Scratch arrays for the rows and columns of one tag of one word, as large as the largest of them.
 
-    constant and overlap of all tags of the sentence are kept, where is_kept; those of the lattice's y-th are from
-    constant_at[y] and overlap_at[y] on.
+    If is_kept, constant and overlap of all tags of the sentence are kept; those of the lattice's y-th entry begin at
+    constant_at[y] and overlap_at[y].
     """
 
     is_kept: bool
@@ -64,7 +64,7 @@ class Room(NamedTuple):
 
 @kernel
 def make_room(n: int, begin: Any, width: int, dim: int, n_var: int, may_keep: bool) -> Room:
-    """Room for the tags of a sentence."""
+    """Scratch arrays for the tags of a sentence."""
     n_rows, n_columns, largest, constants, overlaps = 0, 0, 0, 0, 0
     for i in range(1, n + 1):
         rows, columns = (begin[i] - begin[i - 1]) * width * width, (begin[i + 2] - begin[i + 1]) * width
@@ -99,11 +99,11 @@ def run(
 ) -> float:  # fmt: skip
     """The summed log Z of packed sentences, one after the other; adds sign × its gradient to `slope`.
 
-    weight holds weights, means and variances; slope the derivatives in log weights, means and log standard deviations.
-    sign 0 for sums alone. factor: None, or what multiplies each component of the emission of each entry in use,
-    (entries in use, K); what has no emission has K components of weight 1/K that do not depend on the subtype.
-    factor_slope: None, or gets sign × the posterior of each component of each entry, (entries, K). found: gets what is
-    asked for; its shares and pairs are all zero before, and not asked for of given tags.
+    weight contains weights, means and variances; slope the derivatives with respect to log weights, means and log
+    standard deviations. sign: 0 for sums alone. factor: None, or the factor of each component of the emission of each
+    entry in use, (entries in use, K); an entry without emission has K components of weight 1/K that do not depend on
+    the subtype. factor_slope: None, or receives sign × the posterior of each component of each entry, (entries, K).
+    found: receives the requested results; its shares and pairs must be zero, and are not available for given tags.
     """
     log_z, share, pair = found.log_z, found.share, found.pair
     total, number = 0.0, 0
@@ -131,7 +131,7 @@ def sentence(
     slope: GmArrays, factor: Any, first_used: int, factor_slope: Any, first_entry: int, share: Any, pair: Any,
     first_pair: int,
 ) -> float:  # fmt: skip
-    """log Z of the sentence at this place, -inf where it has no tags; `run` tells the rest."""
+    """log Z of the sentence at this position, -inf if it has no tags; see `run`."""
     n = packed[at + 1]
     if n == 0:
         return 0.0
@@ -154,10 +154,10 @@ def sentence(
 
 @kernel
 def lattice(packed: Any, at: int, is_given: bool) -> Any:
-    """(begin, tag, rule, source): word i, from 1, may have tags tag[begin[i] : begin[i + 1]] by emissions `rule`.
+    """(begin, tag, rule, source): word i, from 1, may have tags tag[begin[i] : begin[i + 1]] with emissions `rule`.
 
-    Positions 0 and n + 1 stand for start and end and have one entry each. With is_given a word whose tag is given has
-    that one alone, and none where it cannot have it. source: the packed sentence's number of each entry.
+    Positions 0 and n + 1 are start and end and have one entry each. With is_given, a word with a given tag has only
+    that one, or none if it cannot have it. source: the packed sentence's number of each entry.
     """
     n, m = packed[at + 1], packed[at + 2]
     tags = at + 4 + 2 * n
@@ -179,7 +179,7 @@ def lattice(packed: Any, at: int, is_given: bool) -> Any:
 
 @inner_kernel
 def count_in_use(packed: Any, at: int, is_given: bool) -> int:
-    """How many entries of the sentence at this place are in use."""
+    """The number of entries in use of the sentence at this position."""
     used = 0
     for i in range(packed[at + 1]):
         low, high = in_use(packed, at, i, is_given)
@@ -207,10 +207,10 @@ def forward(
     n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, factor: Any,
     first_used: int, room: Room, inside: Any, scale: Any,
 ) -> float:  # fmt: skip
-    """log Z; fills inside with what leads up to each component of each link  [math: tag-inside].
+    """log Z; fills inside with the inside score of each component of each link  [math: tag-inside].
 
-    The component k of the link from the x-th tag of word i to the y-th tag of the next is in place
-    layer[i] + (x × tags of the next + y) × K + k.
+    Component k of the link from the x-th tag of word i to the y-th tag of the next is at index layer[i] + (x × tags of
+    the next + y) × K + k.
     """
     link_weight = weight.weight
     constant, tail, column, overlap = room.constant, room.tail, room.column, room.overlap
@@ -243,8 +243,7 @@ def forward(
 
 @inner_kernel
 def take_tail(i: int, y: int, begin: Any, layer: Any, width: int, value: Any, tail: Any) -> None:
-    """Spread the values of the links into a tag of word i over the rows: one a component in, the same for all of the
-    emission."""
+    """Copy the values of the links into a tag of word i to the rows, repeated for each component of the emission."""
     r, here = 0, begin[i + 1] - begin[i]
     for x in range(begin[i] - begin[i - 1]):
         of = layer[i - 1] + (x * here + y - begin[i]) * width
@@ -285,7 +284,7 @@ def meet(
 
 @inner_kernel
 def make_columns(i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, room: Room) -> int:
-    """Number the components of the rules out of a tag of word i; how many there are."""
+    """Number the components of the rules out of a tag of word i; returns how many there are."""
     column, c = room.column, 0
     for z in range(begin[i + 1], begin[i + 2]):
         first = link(i, n, tag[y], tag[z], n_tags) * width
@@ -299,7 +298,7 @@ def make_columns(i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, widt
 def distances(n_rows: int, c: int, of: int, weight: GmArrays, room: Room) -> None:
     """Squared distances over summed variances, and products of those variances times 2 pi, of a column and all rows.
 
-    Loops with one store each become vector instructions; the rows of a column are many, its dimensions few.
+    Loops with one store each are vectorised; there are many rows per column, but few dimensions.
     """
     mean, var = weight.mean, weight.std
     row_mean, row_var, square, product, inverse = room.row_mean, room.row_var, room.square, room.product, room.inverse
@@ -363,7 +362,7 @@ def make_rows(
     row_mean, row_var, constant, square, product = room.row_mean, room.row_var, room.constant, room.square, room.product
     n_var, group = np.uint64(var.shape[0]), np.uint64(mean.shape[0] // var.shape[0])
     emission = 2 * (n_tags * n_tags + n_tags) * width + rule[y] * width
-    n_rows, r = (begin[i] - begin[i - 1]) * width * width, np.uint64(0)  # unsigned places are read without a look back
+    n_rows, r = (begin[i] - begin[i - 1]) * width * width, np.uint64(0)  # unsigned indices cannot be negative
     own, at = room.constant_at[y], (n_tags * n_tags + 2 * n_tags + rule[y]) * width
     if rule[y] < 0:
         bare_rows(i, n, y, begin, tag, n_tags, width, weight, room)
@@ -424,7 +423,7 @@ def backward(
     link_weight = weight.weight
     constant, tail, above, head, overlap = room.constant, room.tail, room.above, room.head, room.overlap
     column = room.column
-    outside = np.zeros(inside.shape[0])  # times the layer's scale over Z: inside × outside is a posterior
+    outside = np.zeros(inside.shape[0])  # times the layer's scale, divided by Z: inside × outside is a posterior
     z = 0.0
     for c in range(layer[n], layer[n + 1]):
         z += inside[c]
@@ -493,7 +492,7 @@ def use_links(
     i: int, n: int, begin: Any, tag: Any, layer: Any, n_tags: int, width: int, inside: Any, outside: Any, sign: float,
     slope: GmArrays, share: Any, first_entry: int, pair: Any, first_pair: int,
 ) -> None:  # fmt: skip
-    """Enter the posteriors of the links from word i to the next."""
+    """Add the posteriors of the links from word i to the next."""
     link_slope = slope.weight
     at, place = layer[i], first_pair + (layer[i] - layer[1]) // width
     for x in range(begin[i], begin[i + 1]):
@@ -517,9 +516,10 @@ def use_links(
 def column_gradients(
     n_rows: int, n_columns: int, first_overlap: int, weight: GmArrays, slope: GmArrays, room: Room
 ) -> None:
-    """The gradients of the rules out of a tag; fills pull and bend, the derivatives in means and variances of rows.
+    """The gradients of the rules out of a tag; fills pull and bend.
 
-    room.tail: sign × inside × constant of each row; room.head: the outside of each column.
+    pull, bend: the derivatives with respect to means and variances of rows. room.tail: sign × inside × constant of each
+    row. room.head: the outside of each column.
     """
     mean, var, mean_slope, std_slope = weight.mean, weight.std, slope.mean, slope.std
     row_mean, row_var, tail, head, column = room.row_mean, room.row_var, room.tail, room.head, room.column

@@ -12,14 +12,14 @@ from lveg.kernels.chain import LOG_2, Lattice, Posteriors, extents, make_lattice
 from lveg.kernels.jit import kernel, lean_kernel, power_of_two
 
 _GROUP = 2**14
-"""Length of packed sentences that are worked on at a time: what they need stays in the cache."""
+"""Length of packed sentences that are processed together, so that their data stay in the cache."""
 
 
 class LvgArrays(NamedTuple):
-    """Something for every parameter, t and u being tags and s their subtypes.
+    """Values for every parameter, where t and u are tags and s their subtypes.
 
-    start (T, N) of u, s; transition (T, N, T, N) of t, s, u, s'; end (T, N) of t, s; emission (R, N), a row a lexical
-    rule.
+    start (T, N) of u, s; transition (T, N, T, N) of t, s, u, s'; end (T, N) of t, s; emission (R, N), one row per
+    lexical rule.
     """
 
     start: Any
@@ -34,11 +34,11 @@ def run(
 ) -> float:  # fmt: skip
     """The summed log Z of packed sentences, one after the other; adds sign × the expected uses of parameters to `use`.
 
-    A sentence without words has log Z 0, one that can have no tags -inf.
+    A sentence without words has log Z 0, one without possible tags -inf.
 
-    use: None for sums and posteriors alone. factor: None, or what multiplies each subtype of each entry in use,
-    (entries in use, N). factor_slope: None, or gets sign × the posterior of each subtype of each entry, (entries, N).
-    found: gets what is asked for; its shares and pairs are all zero before, and not asked for of given tags.
+    use: None for sums and posteriors alone. factor: None, or the factor of each subtype of each entry in use, (entries
+    in use, N). factor_slope: None, or receives sign × the posterior of each subtype of each entry, (entries, N). found:
+    receives the requested results; its shares and pairs must be zero, and are not available for given tags.
     """
     width, weight, use = weight.end.shape[1], _flat(weight), None if use is None else _flat(use)
     total, sentence, entry, pair, used = 0.0, 0, 0, 0, 0
@@ -63,7 +63,7 @@ def run(
 
 
 def _groups(packed: Any) -> Iterator[Any]:
-    """Packed sentences, a few at a time."""
+    """Packed sentences, in groups."""
     begin, end = 0, 0
     while end < len(packed):
         end += int(packed[end])
@@ -73,16 +73,16 @@ def _groups(packed: Any) -> Iterator[Any]:
 
 
 def _flat(arrays: LvgArrays) -> LvgArrays:
-    """The same, with a view of the transitions as one long row."""
+    """The arrays, with a view of the transitions as one row."""
     return arrays._replace(transition=arrays.transition.reshape(-1))
 
 
 @lean_kernel
 def forward(packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, inside: Any, scale: Any, log_z: Any) -> None:
-    """Fill log_z and inside, (entries in use × N), all zero, with what leads up to each subtype  [math: tag-inside].
+    """Fill log_z and inside, (entries in use × N), all zero, with the inside score of each subtype  [math: tag-inside].
 
-    The tags of a word are as many runs of N weights in memory, or a single long one where it may have every tag.
-    scale (words,): gets the power of two that the word's sums were divided by.
+    Each tag of a word is a contiguous run of N weights; if a word may have every tag, they form a single long run.
+    scale (words,): receives the power of two by which the word's sums were divided.
     """
     start, transition, end, emission = weight
     begin, tag, rule, _ = lattice
@@ -134,7 +134,7 @@ def backward(
 ) -> None:  # fmt: skip
     """Posteriors and expected uses, from the last word of a sentence to the first  [math: tag-outside].
 
-    outside is kept times the word's scale over Z: inside × outside is a posterior.
+    outside is multiplied by the word's scale and divided by Z: inside × outside is a posterior.
     """
     _, transition, end, emission = weight
     if use is not None:

@@ -8,10 +8,10 @@ from lveg.kernels.jit import exponent_of, lean_kernel, power_of_two
 
 
 class TagChain(NamedTuple):
-    """A Markov chain of the T tags, and where symbols stand in it; tag T is the end of the sentence, on both sides.
+    """A Markov chain of the T tags, and the tags around symbols; tag T is the end of the sentence, on both sides.
 
-    follows[t, u]: P(tag u comes next | tag t); precedes is its transpose. begins[t, A]: how many symbols A, on average,
-    begin after tag t. ends[u, A]: P(tag u comes next | A ends).
+    follows[t, u]: P(tag u comes next | tag t); precedes is its transpose. begins[t, A]: the expected number of symbols
+    A that begin after tag t. ends[u, A]: P(tag u comes next | A ends).
     """
 
     follows: Any
@@ -21,7 +21,7 @@ class TagChain(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """Outside scores of symbols by the chain, (n + 1, N) for each side, and P(words) z; each row over a power of two.
+    """Outside scores of symbols from the chain, (n + 1, N) for each side, and P(words) z; each row has a power of two.
 
     before[i, A]: P(the words before i, A begins at i). after[j, A]: P(the words from j on | A ends at j).
     """
@@ -46,10 +46,10 @@ def estimate_side(
     found: Any,
     found_scale: Any,
 ) -> float:
-    """P(all words) by the chain, over the power of two of the last row; fills one side of an `Estimate`.
+    """P(all words) under the chain, divided by the power of two of the last row; fills one side of an `Estimate`.
 
-    Forward it takes `follows` and `begins` and fills before; backward `precedes` and `ends`, for after.
-    now, then: (T + 1,), room to work in.
+    Forward, it takes `follows` and `begins` and fills before; backward, `precedes` and `ends` and fills after. now,
+    then: (T + 1,), scratch arrays.
     """
     n, n_tags = tag_score.shape
     for t in range(n_tags + 1):

@@ -1,7 +1,7 @@
 """Inside scores of a PCFG over all spans of a sentence.
 
-Cells hold values in the linear domain with one power of two each (docs/math.md: scale). Only nonterminals have cells;
-tags span one word, and have their scores by word.
+Cells contain values in the linear domain with one power of two each (docs/math.md: scale). Only nonterminals have
+cells; tags span one word, and their scores are stored by word.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def fill_cells(
     work: Work,
 ) -> None:
     """Fill the cells, shorter spans first."""
-    # Taken out of the tuples once: a tuple's field is fetched at each access.
+    # Unpacked once: a tuple field would be fetched at each access.
     left_row, right_row, allowed = symbols
     pair_ptr, pair_right = pairs.ptr, pairs.right_row
     lhs_ptr, lhs_pair, lhs_weight = pairs.lhs_ptr, pairs.lhs_pair, pairs.lhs_weight
@@ -82,9 +82,9 @@ def fill_cells(
 
 @inner_kernel
 def start_cell(spans: Any, scale: Any, tag_score: Any, i: int, j: int, factor: Any, cell: Any) -> int:
-    """The power of two that the scores of a cell are over, DEAD where it has none; `cell` gets those of its tags.
+    """The power of two of the scores of a cell, DEAD if it has none; fills `cell` with the scores of its tags.
 
-    factor[k] brings the product of the children at split k to that power.
+    factor[k] scales the product of the children at split k to that power.
     """
     n_symbols = cell.shape[0] - tag_score.shape[1]
     for a in range(cell.shape[0]):
@@ -101,7 +101,7 @@ def start_cell(spans: Any, scale: Any, tag_score: Any, i: int, j: int, factor: A
 
 @inner_kernel
 def split_factors(scale: Any, i: int, j: int, factor: Any) -> int:
-    """The largest scale of two children over all splits of (i, j); factor[k] brings split k's children to it."""
+    """The largest scale of two children over all splits of (i, j); factor[k] scales split k's children to it."""
     largest = DEAD
     for k in range(i + 1, j):
         if scale[i, k] != DEAD and scale[k, j] != DEAD:
@@ -143,9 +143,9 @@ def finish_cell(
     cell: Any,
     top: Any,
 ) -> int:
-    """The power of two of a cell, DEAD where nothing is left of it; `top` gets the scores after the unary step.
+    """The power of two of a cell, DEAD if nothing is left of it; fills `top` with the scores after the unary step.
 
-    The scores of a word's tags, behind those of nonterminals in `cell`, keep their power.
+    The scores of a word's tags, after those of nonterminals in `cell`, keep their power.
     """
     n_symbols = top.shape[0]
     for a in range(n_symbols):

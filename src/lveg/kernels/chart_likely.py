@@ -1,8 +1,8 @@
-"""Inside scores of likely cells only: what its surroundings make unlikely is left out of the chart.
+"""Inside scores of likely cells only: symbols that are unlikely given the surrounding words are left out.
 
 Before a cell is used, each symbol's inside score is multiplied by an estimate of its outside score, from the words on
-either side (kernels.chart_estimate). What stays below the threshold counts as absent. Few symbols per cell are left, so
-cells list them and sums run along these lists; `chart_inside` is for charts that are full.
+either side (kernels.chart_estimate). Symbols below the threshold count as absent. Few symbols per cell are left, so
+cells list them and sums run along these lists; `chart_inside` is for full charts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def fill_likely_cells(
     rows: Rows,
     work: Work,
 ) -> None:
-    """Fill the cells, by end, those that begin last first, and list their left children.
+    """Fill the cells, ordered by end and then by decreasing start, and list their left children.
 
     Symbols with an estimated posterior below p_cell are left out.
     """

@@ -30,15 +30,15 @@ def keep_rules(
     tag_outer: Any,
     kept: Any,
 ) -> int:
-    """How many anchored rules have posterior p_edge, at nodes with p_node; `kept` gets the keys of those that fit.
+    """The number of anchored rules with posterior p_edge at nodes with p_node; fills `kept` with the keys that fit.
 
-    rows, dense: one or the other, as the cells were filled; code for the other is not compiled. from_root: (N + T,),
-    the outside scores over all words. tag_outer: (n, T), all zero before. Symbols whose posterior is below a tenth of
-    the thresholds hand nothing down, with `dense` nor do pairs of children, with `rows` nor do pairs at a split below a
-    hundredth (docs/math.md: pruning). The key of a rule is (((width · n_ends + start) · 2 + level) · n_rules + rule) ·
-    n_ends + n - split, where n_ends is more than n.
+    rows, dense: one or the other, depending on how the cells were filled; code for the other is not compiled.
+    from_root: (N + T,), the outside scores over all words. tag_outer: (n, T), must be zero. Symbols whose posterior is
+    below a tenth of the thresholds pass nothing down; with `dense`, neither do such pairs of children; with `rows`,
+    neither do pairs at a split below a hundredth (docs/math.md: pruning). The key of a rule is (((width · n_ends +
+    start) · 2 + level) · n_rules + rule) · n_ends + n - split, where n_ends is more than n.
     """
-    # Taken out of the tuples once: a tuple's field is fetched at each access.
+    # Unpacked once: a tuple field would be fetched at each access.
     pair_left, pair_symbol, left_symbol = pairs.left, pairs.right_symbol, pairs.left_symbol
     lhs_ptr, lhs_pair, lhs_weight = pairs.lhs_ptr, pairs.lhs_pair, pairs.lhs_weight
     pair_rule_ptr, pair_rule_lhs, pair_rule_weight, pair_rule = (
@@ -57,7 +57,8 @@ def keep_rules(
     n_symbols = tops.shape[2]
     tiny = min(p_node, p_edge) * 1e-1
     cut = tiny * 1e-1 if dense is None else 0.0
-    # The pairs that a span wants, by left row b: first_pair[b] and the next_pair of each, plus one; 0 ends the chain.
+    # The pairs that a span needs, as a linked list for each left row b: first_pair[b], then next_pair, plus one; 0 is
+    # the end.
     factor, scaled, gathered, below, above, pair_outer, wanted, next_pair, first_pair = work
 
     for i in range(n):
@@ -112,7 +113,7 @@ def keep_rules(
             for a in range(n_symbols):
                 if below[a] * bottom[i, j, a] < tiny:
                     below[a] = 0.0
-            # Hand `below` down to children that are two nonterminals.
+            # Pass `below` down to children that are two nonterminals.
             n_wanted, most = 0, 0.0
             for a in range(n_symbols):
                 if below[a] > 0.0:
@@ -193,7 +194,7 @@ def keep_rules(
             for index in range(n_wanted):
                 pair_outer[wanted[index]] = 0.0
                 first_pair[pair_left[wanted[index]]] = 0
-            # Hand `below` down by the rules with a tag at either end of the span.
+            # Pass `below` down by the rules with a tag at either end of the span.
             for side in range(2):
                 start, end = i + 1 - side, j - side
                 word, split = (i, start) if side == 0 else (end, end)
@@ -219,7 +220,7 @@ def keep_rules(
 
 @inner_kernel
 def keep(kept: Any, size: int, key: int) -> int:
-    """Append a key if there is room; how many there are with it, kept or not."""
+    """Append a key if there is capacity; returns the new number of keys, stored or not."""
     if size < kept.shape[0]:
         kept[size] = key
     return size + 1

@@ -1,4 +1,4 @@
-"""What the chart kernels work on: a PCFG laid out for them, and the cells of a sentence."""
+"""Data structures of the chart kernels: a PCFG laid out for them, and the cells of a sentence."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ FREE, NO_PHRASE, ONLY_PHRASE, CLOSED = 0, 1, 2, 3
 class Symbols(NamedTuple):
     """The N nonterminals, which are numbered before the T tags.
 
-    Those that are ever a left child have a *row* for it, numbered in left_row, and those that are ever a right child
-    one in right_row; others have -1. allowed: (2, 4, N), 1 where a symbol may cover a kind of span, before and after
-    the unary step, and 0 elsewhere.
+    Symbols that occur as a left child have a *row*, numbered in left_row, and those that occur as a right child one in
+    right_row; others have -1. allowed: (2, 4, N), 1 if a symbol may cover a kind of span, before and after the unary
+    step, otherwise 0.
     """
 
     left_row: Any
@@ -71,7 +71,7 @@ class Unaries(NamedTuple):
 class Lexical(NamedTuple):
     """The lexical rules of each word of a sentence, listed by ptr (n + 1,): tag, numbered among the tags, and number.
 
-    score: (n, T), their weights, over one power of two for each word.
+    score: (n, T), their weights, divided by one power of two for each word.
     """
 
     ptr: Any
@@ -83,9 +83,9 @@ class Lexical(NamedTuple):
 class Cells(NamedTuple):
     """Scores of nonterminals by start and end, (n, n + 1, N), times 2 to the power of scale, (n + 1, n + 1).
 
-    bottom: inside scores before the unary step. top: after it. outer: outside scores of top, over Z and times the
-    scale, so that outer × top is the posterior. A span without any derivation has scale DEAD, and its scores are not
-    set. In a span of one word, scale is that of the tags too.
+    bottom: inside scores before the unary step. top: after it. outer: outside scores of top, divided by Z and
+    multiplied by the scale, so that outer × top is the posterior. A span without any derivation has scale DEAD, and its
+    scores are not set. In a span of one word, scale is that of the tags too.
     """
 
     bottom: Any
@@ -95,10 +95,10 @@ class Cells(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Room for a chart kernel to work in; `pair` and `first_pair` are all zero before.
+    """Scratch arrays of a chart kernel; `pair` and `first_pair` must be zero.
 
     factor, scaled, gathered: (n + 1,), by split. cell (N + T,), top (N,): scores of symbols. pair: scores of pairs of
-    children. wanted, next_pair: int32, as many as there are pairs. first_pair: int32, one for each left row.
+    children. wanted, next_pair: int32, one for each pair. first_pair: int32, one for each left row.
     """
 
     factor: Any
@@ -122,10 +122,10 @@ class Rows(NamedTuple):
 
 
 class Dense(NamedTuple):
-    """The top scores again, for sums over split points that run along contiguous memory in both children.
+    """A copy of the top scores, laid out so that sums over splits use contiguous memory for both children.
 
-    left (n, rows, n + 1) is by start, row and end, right (n + 1, rows, n) by end, row and start; 0 where there is none.
-    *_low and *_high are the first and the last entry that is not 0, right_most is the largest.
+    left (n, rows, n + 1) is by start, row and end, right (n + 1, rows, n) by end, row and start; 0 if there is none.
+    *_low and *_high are the first and the last nonzero entry, right_most is the largest.
     """
 
     left: Any

@@ -1,10 +1,10 @@
-"""Lists of trees with shared subtrees, the vectors of their phrases, and gradients through them  [math: cvg].
+"""Lists of trees with shared subtrees, the vectors of their phrases, and their gradients  [math: cvg].
 
-An item is a subtree that some tree of a list has. Items come with children before parents, and in the end one for each
-tree. A packed list is int32: its size; the numbers of words, edges of the forest that it is from, items and trees; of
-each word the numbers of its vectors; of each item its edge, its left and right child (-1 for none; of a word's item the
-left one is -2 - the number of the word) and its unit (-1 for none); of each tree what learning knows of it, and its log
-weight as a float64.
+An item is a subtree that occurs in some tree of a list. Items are ordered with children before parents; the last ones
+are the trees. A packed list is int32: its size; the numbers of words, edges of its forest, items and trees; for each
+word the numbers of its vectors; for each item its edge, its left and right child (-1 for none; for a word's item the
+left one is -2 - the number of the word) and its unit (-1 for none); for each tree what training knows about it, and its
+log weight as a float64.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ import numpy as np
 from lveg.kernels.jit import kernel, lean_kernel
 
 HEAD = 5
-"""Numbers before the words."""
+"""Number of header elements before the words."""
 
 
 class Net(NamedTuple):
-    """Parameters, or slopes of them.
+    """Parameters, or their gradients.
 
     embed (learned vectors, dimensions): summed to the vector of a word. project (dimensions of given vectors,
-    dimensions): what given vectors add to it. score (units, dimensions + 1): of a vector and 1. matrix (pairs,
-    dimensions, 2 dimensions + 1): of the vectors of two children and 1. scale (1): of log weights of trees.
+    dimensions): maps given vectors to what they add to it. score (units, dimensions + 1): applied to a vector and 1.
+    matrix (pairs, dimensions, 2 dimensions + 1): applied to the vectors of two children and 1. scale (1): factor of the
+    log weights of trees.
     """
 
     embed: Any
@@ -39,7 +40,7 @@ class Net(NamedTuple):
 def list_items(edge_left: Any, edge_right: Any, rank_edge: Any, rank_left: Any, rank_right: Any, count: int) -> Any:
     """The items of the `count` best derivations, (4, items): node, edge, left and right item; see kernels.kbest.
 
-    Children that are missing are -1. The last `count` items are the derivations, best first.
+    Missing children are -1. The last `count` items are the derivations, best first.
     """
     n_nodes, k = rank_edge.shape
     number = np.full((n_nodes, k), -1, np.int32)
@@ -72,7 +73,7 @@ def list_items(edge_left: Any, edge_right: Any, rank_edge: Any, rank_left: Any, 
 
 @kernel
 def tree_edges(edge: Any, left: Any, right: Any, item: int, found: Any) -> int:
-    """Fill `found` with the edges of an item's subtree, parents first; how many there are."""
+    """Fill `found` with the edges of an item's subtree, parents first; returns their number."""
     stack = np.empty(edge.shape[0] + 1, np.int64)
     stack[0] = item
     height, size = 1, 0
@@ -92,7 +93,7 @@ def tree_edges(edge: Any, left: Any, right: Any, item: int, found: Any) -> int:
 
 @lean_kernel
 def fill_words(packed: Any, at: int, columns: int, given: Any, net: Net, words: Any) -> None:
-    """Fill the vectors of words, (words, dimensions) and all zero, of the packed list at a place."""
+    """Fill the vectors of words, (words, dimensions) and all zero, of the packed list at a position."""
     for w in range(words.shape[0]):
         row = at + HEAD + w * columns
         number = packed[row]
@@ -115,8 +116,7 @@ def compose(
 ) -> None:  # fmt: skip
     """Fill the vector of each item and the score of its subtree; items: where they begin in the packed list.
 
-    mask (dimensions): what vectors are multiplied by. log_factor: what is added for each edge of the forest; empty for
-    nothing.
+    mask (dimensions): multiplies the vectors. log_factor: added for each edge of the forest; empty for none.
     """
     n, size = vector.shape
     for i in range(n):
@@ -146,7 +146,7 @@ def compose(
 
 @lean_kernel
 def spread(left: Any, right: Any, share: Any) -> None:
-    """From the numbers of trees, which `share` has at their items, and otherwise zeros: the sums of all items."""
+    """Propagate the values of trees in `share`, which is zero elsewhere, down to all of their items."""
     for i in range(share.shape[0] - 1, -1, -1):
         if left[i] >= 0:
             share[left[i]] += share[i]
@@ -159,9 +159,9 @@ def go_back(
     packed: Any, items: int, first_pair: int, net: Net, mask: Any, vector: Any, share: Any, pull: Any, word_pull: Any,
     slope: Net,
 ) -> None:  # fmt: skip
-    """From the slopes of the scores of items, `share`, add to those of parameters.
+    """Add to the gradients of parameters, given those of the scores of items, `share`.
 
-    pull (items, dimensions): zero, and filled with the slopes of the vectors of items. word_pull (words, dimensions):
+    pull (items, dimensions): zero; filled with the gradients of the vectors of items. word_pull (words, dimensions):
     those of the vectors of words are added to it.
     """
     n, size = vector.shape
@@ -197,7 +197,7 @@ def go_back(
 
 @lean_kernel
 def add_to_words(packed: Any, at: int, columns: int, given: Any, word_pull: Any, slope: Net) -> None:
-    """From the slopes of the vectors of words add to those of the vectors that they are made of."""
+    """Add to the gradients of the vectors that words are made of, given those of the vectors of words."""
     for w in range(word_pull.shape[0]):
         row = at + HEAD + w * columns
         number = packed[row]

@@ -1,4 +1,4 @@
-"""Factors of edges: what a context multiplies the weight of every edge with.
+"""Factors of edges, by which contexts multiply the weights of edges.
 
 A factor may be far from 1, so kernels get it in two parts: the mantissa multiplies the edge, the exponent is added to
 its scale.
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 
 class Factors(NamedTuple):
-    """The factor of edge e is mantissa[e] × 2 ** exponent[e]; both arrays are empty where all factors are 1.
+    """The factor of edge e is mantissa[e] × 2 ** exponent[e]; both arrays are empty if all factors are 1.
 
     mantissa: float64. exponent: int32. Edges are in the order of their forest, those of several forests one after the
     other.
@@ -25,11 +25,11 @@ class Factors(NamedTuple):
 
 
 N_EDGES = 2
-"""Where a packed forest has the number of its edges."""
+"""Index of the number of edges in a packed forest."""
 
 
 def sum_of(packed: Any, place: int) -> int:
-    """The sum of the numbers at this place of arrays one after the other, each of which has its length first."""
+    """The sum of the numbers at this index of concatenated arrays, each of which has its length first."""
     total, begin = 0, 0
     while begin < len(packed):
         total += int(packed[begin + place])
@@ -38,7 +38,7 @@ def sum_of(packed: Any, place: int) -> int:
 
 
 def split_batch(packed: Any, log_factor: Any) -> list[tuple[Any, Any]]:
-    """Each of the packed forests, one after the other in an array, with the log factors of its edges or None.
+    """Each of the packed forests in an array, with the log factors of its edges or None.
 
     A packed forest has its length first and the number of its edges third.
     """

@@ -1,12 +1,12 @@
-"""Surface features of anchored rules: hashed properties of spans and splits, met with rules and left-hand sides.
+"""Surface features of anchored rules: hashed properties of spans and splits, combined with rules and left-hand sides.
 
-What a context reads of a forest, its rows, is int32: its size, the numbers of words, nodes and edges; the atoms of each
-word, with PADDING words of the sentence's edge on both sides; of each node its symbol, start and end and where its
-edges begin; of each edge its rule and split.
+The *rows* of a forest, the input of a context, are int32: the size, the numbers of words, nodes and edges; the atoms of
+each word, with PADDING boundary words on both sides; for each node its symbol, start and end and where its edges begin;
+for each edge its rule and split.
 
-A property is a template with what it finds at a place: (atom of the first word, atom of the last word). A feature is a
-property together with a rule or a left-hand side. Its key is a hash of both; a table leads from keys to weights, and
-what is not in the table weighs nothing.
+A property is a template with its values at a position: (atom of the first word, atom of the last word). A feature is a
+property together with a rule or a left-hand side. Its key is a hash of both; a table maps keys to weights, and keys
+that are not in the table have weight 0.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import numpy as np
 from lveg.kernels.jit import kernel
 
 N_WORDS, N_EDGES, WORDS = 1, 3, 4
-"""Where rows have the number of words, the number of edges, and the atoms of the words."""
+"""Indices in rows of the number of words, the number of edges, and the atoms of the words."""
 
 PADDING = 2
-"""Words beyond the first and the last that properties may ask for."""
+"""Number of words before the first and after the last that properties may refer to."""
 
 MOST_PARTS = 3
-"""A template has at most this many parts; those that it does not have are -1."""
+"""Maximum number of parts of a template; missing parts are -1."""
 
 FIRST, LAST, SPLIT, LENGTH, LEFT_LENGTH, RIGHT_LENGTH, OUTLINE = range(7)
-"""Where a part of a template looks: at a word counted from the span's first word, from its last, or from the first
-right of the split; or at a length, or the shapes of all words of a short span."""
+"""What a part of a template refers to: a word counted from the span's first word, from its last, or from the first
+right of the split; or a length, or the shapes of all words of a short span."""
 
 WIDEST = 64
 """A part is anchor × WIDEST² + (offset + WIDEST // 2) × WIDEST + atom."""
 
 ON_SPAN, AT_SPLIT, OF_WORD = 0, 1000, 2000
-"""What tells the kinds of templates apart in hashes."""
+"""Distinguish the kinds of templates in hashes."""
 
 LONGEST_OUTLINE = 6
 EMPTY = -1
@@ -57,7 +57,7 @@ class Table(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Numbers of rules and symbols that features tell apart."""
+    """Numbers of rules and symbols that features distinguish."""
 
     lexical_start: int
     n_rules: int
@@ -65,7 +65,7 @@ class Rules(NamedTuple):
 
 @kernel
 def mix(value: int) -> int:
-    """Spread every bit of a number over all bits."""
+    """Mix the bits of a number."""
     value = (value ^ (value >> 31)) * _MIX
     value = (value ^ (value >> 29)) * _STEP
     return value ^ (value >> 32)
@@ -75,7 +75,7 @@ def mix(value: int) -> int:
 def part_value(
     rows: Any, words: int, atoms: int, n: int, part: int, start: int, split: int, end: int, shape: int
 ) -> int:
-    """What a part of a template finds; words: where the atoms of the words begin in the rows."""
+    """The value of a part of a template; words: where the atoms of the words begin in the rows."""
     anchor = part // (WIDEST * WIDEST)
     if anchor <= SPLIT:
         place = part // WIDEST % WIDEST - WIDEST // 2
@@ -98,7 +98,7 @@ def part_value(
 
 @kernel
 def bucket(length: int) -> int:
-    """Lengths that are told apart."""
+    """The bucket of a length."""
     if length <= 5:
         return length
     return 6 if length <= 7 else 7 if length <= 10 else 8 if length <= 15 else 9 if length <= 20 else 10
@@ -109,9 +109,9 @@ def fill_properties(
     rows: Any, words: int, atoms: int, n: int, template: Any, start: int, split: int, end: int, shape: int, salt: int,
     noise: int, dropout: float, property: Any,
 ) -> None:  # fmt: skip
-    """Fill `property` with the hash of each template at a place; 0 for one that is left out by chance.
+    """Fill `property` with the hash of each template at a position; 0 for one that is dropped at random.
 
-    salt: tells the kinds of templates apart. noise: a seed, 0 for none.
+    salt: distinguishes the kinds of templates. noise: a seed, 0 for none.
     """
     for p in range(template.shape[0]):
         value = mix(salt + p + 1)
@@ -127,7 +127,7 @@ def fill_properties(
 
 @kernel
 def find(table: Table, property: int, owner: int) -> int:
-    """The number of the weight of a feature, -1 if it has none."""
+    """The index of the weight of a feature, -1 if it has none."""
     key = (mix(property + owner * _STEP) >> 32) & 0x7FFFFFFF
     mask = table.key.shape[0] - 1
     slot = key & mask
@@ -140,7 +140,7 @@ def find(table: Table, property: int, owner: int) -> int:
 
 @kernel
 def insert(table: Table, property: int, owner: int, size: int) -> int:
-    """Give a feature a weight if it has none; how many weights there are with it, `size` being how many there were."""
+    """Give a feature a weight if it has none; returns the new number of weights, given the old number `size`."""
     key = (mix(property + owner * _STEP) >> 32) & 0x7FFFFFFF
     mask = table.key.shape[0] - 1
     slot = key & mask
@@ -167,10 +167,9 @@ def total_of(table: Table, weight: Any, property: Any, owner: int) -> float:
 
 @kernel
 def give_to(table: Table, slope: Any, touched: Any, property: Any, owner: int, value: float, size: int) -> int:
-    """Add a value to the slopes of the weights that some properties have with an owner, or give weights to all of them.
+    """Add a value to the gradients of the weights that some properties have with an owner, or give them weights.
 
-    slope: None to give weights. size: how many weights there were, or how many numbers in `touched`; the same after it
-    is returned.
+    slope: None to give weights. size: the number of weights, or of indices in `touched`; the new number is returned.
     """
     for p in range(property.shape[0]):
         if property[p] != 0:
@@ -191,12 +190,12 @@ def visit(
     rows: Any, atoms: int, shape: int, templates: Templates, table: Table, rules: Rules, weight: Any, edge_score: Any,
     edge_slope: Any, slope: Any, touched: Any, least: float, noise: int, dropout: float, size: int,
 ) -> int:  # fmt: skip
-    """Go through the features of the edges of forests whose slope is at least `least`, with one of three purposes.
+    """Visit the features of the edges of forests whose gradient is at least `least`, for one of three purposes.
 
-    weight and edge_score: fill the latter, all zero before, with the sum of each edge's weights. slope and touched: add
-    the slope of each edge to the slopes of its weights; how many weights had no slope before, whose numbers `touched`
-    gets. None of these: give a weight to each feature; how many weights there are then, `size` being how many there
-    were. What is not wanted is None.
+    With weight and edge_score: fill the latter, initially zero, with the sum of each edge's weights. With slope and
+    touched: add the gradient of each edge to the gradients of its weights; `touched` receives the indices of the
+    weights that had no gradient before, and their number is returned. With none of these: give a weight to each
+    feature; returns the new number of weights, given the old number `size`. Unused arguments are None.
     """
     n_span, n_split, n_word = templates.span.shape[0], templates.split.shape[0], templates.word.shape[0]
     span, at_split, word = np.zeros(n_span, np.int64), np.zeros(n_split, np.int64), np.zeros(n_word, np.int64)
@@ -231,7 +230,8 @@ def visit(
                     rows, words, atoms, n, templates.span, start, start, end, shape, ON_SPAN, own_noise, dropout, span
                 )  # fmt: skip
                 last_start, last_end = start, end
-            # Edges of one rule follow each other: the span's properties meet the rule once, and the symbol once.
+            # Edges of one rule are adjacent: the span's properties are combined with the rule once, and with the symbol
+            # once.
             of_symbol = 0.0
             if edge_score is not None:
                 of_symbol = total_of(table, weight, word if is_word else span, owner)
@@ -280,7 +280,7 @@ def look_up(
     rows: Any, atoms: int, shape: int, template: Any, salt: int, table: Table, owner: int, start: int, split: int,
     end: int, number: Any,
 ) -> None:  # fmt: skip
-    """Fill `number` with the number of the weight that each template has with an owner at a place of a forest."""
+    """Fill `number` with the index of the weight that each template has with an owner at a position of a forest."""
     property = np.zeros(template.shape[0], np.int64)
     fill_properties(rows, WORDS, atoms, rows[N_WORDS], template, start, split, end, shape, salt, 0, 0.0, property)
     for p in range(template.shape[0]):
@@ -289,7 +289,7 @@ def look_up(
 
 @kernel
 def grow(table: Table, larger: Table) -> None:
-    """Put all features of a table into an empty, larger one."""
+    """Copy all features of a table to an empty, larger one."""
     mask = larger.key.shape[0] - 1
     for old in range(table.key.shape[0]):
         if table.key[old] != EMPTY:

@@ -1,11 +1,10 @@
 """Gaussian mixture grammars over forests: exact inside, outside, posteriors and gradients.
 
-Every rule has components; a component has a weight and, for each slot of its rule (left-hand side, left child,
-right child), a Gaussian with diagonal covariance. A node's inside score is a mixture of the left-hand-side
-Gaussians of the rules used there, so it is one coefficient for each component of an entry  [math: gm-inside]. What
-entries and queries are, and how overlaps come in blocks that all nodes share, is in gm_plan. Four components per rule
-is the usual number, and has loops of its own, written out so that sums stay in registers: a block costs a third of the
-general way.
+Every rule has components; a component has a weight and, for each slot of its rule (left-hand side, left child, right
+child), a Gaussian with diagonal covariance. A node's inside score is a mixture of the left-hand-side Gaussians of the
+rules used there, so it has one coefficient for each component of an entry  [math: gm-inside]. gm_plan explains entries,
+queries, and the blocks of overlaps that all nodes share. Four components per rule, the usual number, have their own
+unrolled loops, so that sums stay in registers: a block costs a third of the general case.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ from lveg.kernels.gm_plan import COPY, Plan, view_plan
 from lveg.kernels.jit import DEAD, exponent_of, inner_kernel, kernel, lean_kernel, power_of_two
 
 _LOWEST = -1000
-"""Shifts below this are no contribution."""
+"""Shifts below this contribute nothing."""
 
 _POWERS = np.ldexp(1.0, np.arange(_LOWEST, 1))
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 class Scores(NamedTuple):
-    """Where things are in a plan, and their values.
+    """Offsets in a plan, and values.
 
-    entry_place, query_place: where the components of each entry or query begin. alpha, entry_scale: coefficients,
-    times two to the scale. answer, query_scale: what queries were answered. beta, omega: the outside values of alpha
-    and answer, such that beta × alpha and omega × answer are posteriors, times a sign. edge_factor: what the answers
-    below a planned edge are multiplied with, beside the weights, to be a part of its entry's coefficients. edge_scale,
-    weighted: what is needed on the way, the scales of the edges of one node and beta times the weights.
+    entry_place, query_place: where the components of each entry or query begin. alpha, entry_scale: coefficients, times
+    two to the scale. answer, query_scale: the answers of queries. beta, omega: the outside values of alpha and answer,
+    such that beta × alpha and omega × answer are posteriors, times a sign. edge_factor: the factor, besides the
+    weights, by which the answers below a planned edge contribute to its entry's coefficients. edge_scale, weighted:
+    scratch arrays for the scales of the edges of one node and for beta times the weights.
     """
 
     entry_place: Any
@@ -53,7 +52,7 @@ class Scores(NamedTuple):
 
 @register_jitable
 def empty_scores(plan: Plan, most: int) -> Scores:
-    """Scores that are not filled yet; outside values are 0. most: as many components as a rule may have."""
+    """Scores that are not filled yet; outside values are 0. most: the maximum number of components of a rule."""
     n_entries, n_queries, n_edges = plan.entry_rule.shape[0], plan.query_slot.shape[0], plan.edge_left.shape[0]
     n_alpha, n_answer = n_entries * most, n_queries * most
     return Scores(
@@ -66,7 +65,7 @@ def empty_scores(plan: Plan, most: int) -> Scores:
 class Cut(NamedTuple):
     """The paper's component pruning: of c components more than `least`, the largest min(least + c ** power, most).
 
-    tally: components that inside and outside scores had, and how many were cut.
+    tally: the number of components of inside and outside scores, and how many were pruned.
     """
 
     least: int
@@ -85,7 +84,7 @@ class Table(NamedTuple):
 
 @kernel
 def cut_smallest(values: Any, begin: int, end: int, cut: Cut) -> None:
-    """Zero the smallest of values[begin:end] in size, beyond what the cut allows."""
+    """Set the values of values[begin:end] that are smallest in absolute value to zero, beyond what the cut allows."""
     count = 0
     for place in range(begin, end):
         count += values[place] != 0.0
@@ -96,7 +95,7 @@ def cut_smallest(values: Any, begin: int, end: int, cut: Cut) -> None:
     if count <= allowed:
         return
     cut.tally[1] += count - allowed
-    largest = np.zeros(allowed)  # in size so far, in falling order
+    largest = np.zeros(allowed)  # in absolute value so far, in descending order
     for place in range(begin, end):
         size, at = abs(values[place]), allowed - 1
         if size > largest[at]:
@@ -151,7 +150,7 @@ def tell_four(
     overlap: Any, use: Any, at: int, alpha: Any, beta: Any, first: int, n_entries: int, omega: Any, of: int,
     posterior: Any,
 ) -> None:  # fmt: skip
-    """Add what a query of four components has above it to the outside of a node's coefficients, and to posteriors."""
+    """Add the outside values of a query of four components to those of a node's coefficients, and to posteriors."""
     w0, w1, w2, w3 = omega[of], omega[of + 1], omega[of + 2], omega[of + 3]
     a, u = np.uint64(first), np.uint64(at)
     with_posterior = posterior.shape[0] > 0
@@ -181,9 +180,9 @@ def inside(
     cut: Cut | None,
     scores: Scores,
 ) -> float:
-    """log Z; fills the scores, all but the outside values  [math: gm-inside].
+    """log Z; fills all scores except the outside values  [math: gm-inside].
 
-    first_use: where the uses of the plan begin in the table. cut: None where nothing is cut, and no code for it made.
+    first_use: where the uses of the plan begin in the table. cut: None for no pruning; no code for it is compiled then.
     """
     _, node_entry, node_query, entry_rule, entry_edge, query_slot, edge_left, edge_right = plan
     entry_place, query_place, alpha, entry_scale, answer, query_scale, _, _, edge_factor, edge_scale, _ = scores
@@ -215,7 +214,7 @@ def inside(
                 if right >= 0:
                     shift += query_scale[right]
             if with_factors:
-                if right != COPY or edge == first_edge:  # the copies of a node stand for its first edge
+                if right != COPY or edge == first_edge:  # the copies of a node represent its first edge
                     real += 1
                 edge_factor[edge] = mantissa[real]
                 shift += exponents[real]
@@ -307,10 +306,10 @@ def inside(
 def outside(
     plan: Plan, parameters: Components, table: Table, last_use: Any, sign: float, cut: Cut | None, scores: Scores
 ) -> None:
-    """Fill the outside values; where there is room in the table, add the posteriors of uses  [math: gm-outside].
+    """Fill the outside values; if the table has space for them, add the posteriors of uses  [math: gm-outside].
 
-    Outside values, all 0 before, are kept times their node's scale over Z, and times the sign. last_use: where the
-    uses of the plan end in the table.
+    Outside values, initially 0, are multiplied by their node's scale and the sign, and divided by Z. last_use: where
+    the uses of the plan end in the table.
     """
     _, node_entry, node_query, entry_rule, entry_edge, _, edge_left, edge_right = plan
     entry_place, query_place, alpha, entry_scale, answer, _, beta, omega, edge_factor, _, weighted = scores
@@ -352,7 +351,7 @@ def outside(
                             posterior[t + k] += alpha[a] * omega[o + k] * overlap[t + k]
                     a += _ONE
                     t += n
-        if cut is not None:  # what was cut from the inside score has no part in any derivation
+        if cut is not None:  # components pruned from the inside score are in no derivation
             for place in range(first, last):
                 if alpha[place] == 0.0:
                     beta[place] = 0.0
@@ -400,7 +399,7 @@ def fill_posteriors(plan: Plan, parameters: Components, scores: Scores, edge_pos
             place, of = entry_place[entry], ptr[entry_rule[entry]]
             for edge in range(entry_edge[entry], entry_edge[entry + 1]):
                 left, right = edge_left[edge], edge_right[edge]
-                if right != COPY or edge == first:  # the copies of a node stand for its first edge
+                if right != COPY or edge == first:  # the copies of a node represent its first edge
                     to += 1
                     edge_post[to] = 0.0
                 if entry_scale[entry] == DEAD:
@@ -425,11 +424,11 @@ def add_gradients(
     packed: Any, sign: Any, factors: Factors, parameters: Components, most: int, table: Table, cut: Cut | None,
     log_z: Any, grad_weight: Any, edge_post: Any,
 ) -> None:  # fmt: skip
-    """Fill the log Z of plans one after the other; add sign × its gradient in log weights  [math: gm-gradient].
+    """Fill the log Z of concatenated plans; add sign × its gradient with respect to log weights  [math: gm-gradient].
 
-    sign: one per plan. most: as many components as a rule may have. The posteriors of uses, from which
-    `add_block_gradients` has the rest, are added to the table. edge_post: where there is room, sign × the posteriors of
-    the edges of all forests.
+    sign: one per plan. most: the maximum number of components of a rule. The posteriors of uses, from which
+    `add_block_gradients` computes the rest, are added to the table. edge_post: unless empty, receives sign × the
+    posteriors of the edges of all forests.
     """
     ptr, at, begin, first_edge = parameters.ptr, np.int64(0), np.int64(0), 0
     for number in range(sign.shape[0]):

@@ -1,6 +1,6 @@
-"""Overlaps of Gaussians, block by block, and what gradients the use of a block gives them.
+"""Overlaps of Gaussians, block by block, and the gradients from the uses of a block.
 
-The loops over a block of 4 by 4 are written out, so that they become vector instructions; the others serve any size.
+The loops over a block of 4 by 4 are unrolled, so that they are vectorised; the others work for any size.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from lveg.kernels.jit import inner_kernel, lean_kernel
 _LOG2E = 1.4426950408889634
 _LN2 = 0.6931471805599453
 _TWO_PI = 6.283185307179586
-_TILE = 256  # blocks that are worked on at a time, at most
+_TILE = 256  # maximum number of blocks processed at a time
 _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 class Components(NamedTuple):
     """Parameters: rule r has components [ptr[r], ptr[r + 1]), with linear weights (C,).
 
-    mean (dim, G) and var, the same or (1, G), have a column a Gaussian: first[0] + c, first[1] + c and first[2] + c
+    mean (dim, G) and var, the same or (1, G), have one column per Gaussian: first[0] + c, first[1] + c and first[2] + c
     for the left-hand side, left child and right child of component c.
     """
 
@@ -34,7 +34,7 @@ class Components(NamedTuple):
 
 
 def fill_overlaps(parameters: Components, most: int, slots: Any, rules: Any, begins: Any, table: Any) -> None:
-    """Fill the table with the overlaps of all blocks  [math: overlap]. most: as many components as a rule may have."""
+    """Fill the table with the overlaps of all blocks  [math: overlap]. most: maximum number of components of a rule."""
     square, product, power = np.empty((3, max(4096, most * most)))
     fill_blocks(parameters, slots, rules, begins, square, product, power, power.view(np.int64), table)
 
@@ -53,8 +53,8 @@ def fill_blocks(
 ) -> None:  # fmt: skip
     """Fill the table with the overlaps of all blocks; see `fill_overlaps`.
 
-    square, product, power: room for what is worked on at a time, at least a block. power_bits: an integer view of
-    power.
+    square, product, power: scratch arrays for the blocks processed at a time, at least one block. power_bits: an
+    integer view of power.
     """
     ptr, first, mean, var = parameters.ptr, parameters.first, parameters.mean, parameters.var
     block, n_blocks = 0, slots.shape[0]
@@ -84,7 +84,7 @@ def fill_blocks(
 def distances(
     mean: Any, var: Any, above: int, below: int, width: int, height: int, square: Any, product: Any, at: int
 ) -> None:
-    """The squared distances of a block over summed variances, and the products of those variances times 2 pi."""
+    """The squared distances of a block divided by summed variances, and the products of those variances times 2 pi."""
     dim, last = mean.shape[0], var.shape[0] - 1
     for row in range(height):
         for column in range(width):
@@ -141,8 +141,8 @@ def finish_spherical(square: Any, product: Any, power: Any, count: int, dim: int
 def overlaps_of(square: Any, product: Any, power: Any, power_bits: Any, count: int, table: Any, begin: int) -> None:
     """The overlaps of square[:count], with its products, into table[begin : begin + count].
 
-    The loops are vectorised, which a call of exp is not: the exponential is a polynomial times a power of two put
-    together in power_bits, an integer view of power.
+    The loops are vectorised, which a call of exp would prevent: the exponential is a polynomial times a power of two
+    assembled in power_bits, an integer view of power.
     """
     for l in range(count):  # noqa: E741
         x = max(-0.5 * square[l], -700.0)
@@ -160,9 +160,9 @@ def overlaps_of(square: Any, product: Any, power: Any, power_bits: Any, count: i
 def add_block_gradients(
     parameters: Components, slots: Any, rules: Any, begins: Any, posterior: Any, grad_mean: Any, grad_std: Any
 ) -> None:
-    """Add to the gradients in means and log standard deviations  [math: gm-gradient].
+    """Add to the gradients with respect to means and log standard deviations  [math: gm-gradient].
 
-    posterior: in the places of the overlaps, the summed posteriors of their uses, with their signs.
+    posterior: for each overlap, the summed posteriors of its uses, with their signs.
     """
     ptr, first, mean, var = parameters.ptr, parameters.first, parameters.mean, parameters.var
     spherical = var.shape[0] < mean.shape[0]

@@ -1,9 +1,9 @@
-"""What inference with a Gaussian mixture grammar needs to know of a forest, packed into one array.
+"""A forest as inference with a Gaussian mixture grammar needs it, packed into one array.
 
 An *entry* is a rule at a node: the node's inside score has a coefficient for each of its components. A *query* is a
-child slot of a rule that asks at a node: all edges with the same rule, side and child share it. A *block* holds the
-overlaps of all components of a slot with all components of a rule; every pair of a query and an entry of one node
-uses one, and a batch of forests shares them.
+child slot of a rule at a child node: all edges with the same rule, side and child share it. A *block* contains the
+overlaps of all components of a slot with all components of a rule; every pair of a query and an entry of one node uses
+one, and a batch of forests shares them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Plan(NamedTuple):
 
     Node v has entries [node_entry[v], node_entry[v + 1]) and queries [node_query[v], node_query[v + 1]); entry i is of
     rule entry_rule[i] and has edges [entry_edge[i], entry_edge[i + 1]). edge_left and edge_right are queries, or -1.
-    Slot 2 r is the left child of rule r, 2 r + 1 its right child. These *planned* edges are the forest's, in order, but
-    a STAY edge, the first of its node, becomes one copy for each entry below it.
+    Slot 2 r is the left child of rule r, 2 r + 1 its right child. These *planned* edges are the forest's, in order,
+    except that a STAY edge, the first of its node, becomes one copy for each entry below it.
     """
 
     node_symbol: Any
@@ -43,7 +43,7 @@ class Plan(NamedTuple):
 
 
 def pack_plan(node_symbol: Ints, edge_ptr: Ints, edge_rule: Ints, edge_left: Ints, edge_right: Ints) -> Ints:
-    """The plan of a forest: int32, with a header and then its parts; no parameter is in it.
+    """The plan of a forest: int32, with a header and then its parts; independent of the parameters.
 
     The header is the length, and the numbers of nodes, edges, planned edges, entries and queries.
     """
@@ -65,7 +65,7 @@ def unpack_plan(packed: Ints) -> Plan:
 
 @kernel
 def view_plan(packed: Any, begin: Any) -> Plan:
-    """The plan that begins there."""
+    """The plan that begins at this index."""
     n_nodes, n_planned, n_entries, n_queries = (
         packed[begin + 1],
         packed[begin + 3],
@@ -87,7 +87,7 @@ def view_plan(packed: Any, begin: Any) -> Plan:
 
 
 def edge_origins(plan: Plan) -> Ints:
-    """The edge of the forest that each planned edge stands for."""
+    """The edge of the forest that each planned edge represents."""
     is_first = plan.edge_right != COPY
     is_first[plan.entry_edge[plan.node_entry[:-1]]] = True
     return np.cumsum(is_first, dtype=np.int32) - np.int32(1)
@@ -116,7 +116,7 @@ def make_plan(
                     n_slots = max(n_slots, 2 * rule + 2)
         node_entry[node + 1] = n_entries
 
-    # Who asks at each node.
+    # The queries of each node.
     ask_ptr = np.zeros(n_nodes + 1, np.int32)
     for edge in range(n_edges):
         if edge_rule[edge] >= 0:
@@ -137,7 +137,7 @@ def make_plan(
                 filled[child] += 1
     node_query = np.zeros(n_nodes + 1, np.int32)
     query_slot = np.empty(2 * n_edges, np.int32)
-    last_asked = np.zeros(n_slots, np.int32)  # the node that a slot asked last, plus one
+    last_asked = np.zeros(n_slots, np.int32)  # the last node queried by a slot, plus one
     last_query = np.empty(n_slots, np.int32)
     n_queries = 0
     for node in range(n_nodes):
@@ -176,7 +176,7 @@ def make_plan(
 
 @inner_kernel
 def part_places(packed: Any, begin: Any) -> tuple[int, int, int, int, int]:
-    """Where node_symbol, node_entry, node_query, entry_rule and query_slot of the plan that begins there are."""
+    """The indices of node_symbol, node_entry, node_query, entry_rule and query_slot of the plan at `begin`."""
     n_nodes, n_entries = packed[begin + 1], packed[begin + 4]
     symbols = begin + _HEADER
     entries = symbols + n_nodes
@@ -187,14 +187,14 @@ def part_places(packed: Any, begin: Any) -> tuple[int, int, int, int, int]:
 
 @kernel
 def number_blocks(packed: Any, ptr: Any) -> tuple[Any, Any, Any, Any]:
-    """(where the block of each use begins, and slot, rule and begin of every block) of plans one after the other.
+    """(where the block of each use begins, and slot, rule and begin of every block) of concatenated plans.
 
     Uses are in order of plan, node, query, entry. ptr: the components of a rule; a block has a row for each component
-    of its rule, with a number for each component of its slot. The begins have one more element, the size of all.
+    of its rule, with a number for each component of its slot. The begins have one more element, the total size.
     """
     n_rules = ptr.shape[0] - 1
-    # The rules of a symbol and the slots that ask for it span a small matrix, which tells the pairs that occur.
-    # Ranks, rows and places are kept plus one: 0 is none.
+    # The rules of a symbol and the slots with that symbol form a small matrix, which marks the pairs that occur. Ranks,
+    # rows and places are stored plus one: 0 means none.
     rule_rank, slot_row = np.zeros(n_rules, np.int32), np.zeros(2 * n_rules, np.int32)
     n_symbols, n_uses, plan = 1, 0, ZERO
     while plan < packed.shape[0]:

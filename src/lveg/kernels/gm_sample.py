@@ -1,7 +1,8 @@
-"""Derivations drawn from a Gaussian mixture grammar's posterior, exactly.
+"""Exact sampling of derivations from a Gaussian mixture grammar's posterior.
 
-Given the component that asks at a node, a component of the node's entries is drawn by coefficient times overlap; given
-that one, an edge of its entry by the product of what its children answered; and that component asks at the children.
+Given the component of the rule above a node, a component of the node's entries is drawn in proportion to coefficient
+times overlap; given that one, an edge of its entry in proportion to the product of its children's answers; that
+component is then used at the children.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from lveg.kernels.semiring import draw
 def draw_edges(
     plan: Plan, table: Table, node_use: Any, query_node: Any, scores: Scores, uniform: Any, chosen: Any
 ) -> int:
-    """One derivation: its planned edges, parents first, in `chosen`, and how many.
+    """One derivation: fills `chosen` with its planned edges, parents first; returns their number.
 
     node_use: where the uses of each node begin. query_node: the node of each query. uniform: numbers in [0, 1), two
     for each edge that a derivation may have.
@@ -36,7 +37,7 @@ def draw_edges(
     for entry in range(entry_edge.shape[0] - 1):
         most_edges = max(most_edges, entry_edge[entry + 1] - entry_edge[entry])
     share, edge_share = np.empty(most), np.empty(most_edges)
-    # What asks: a query and the number of its component; -1 for the root, which nothing asks.
+    # The parent: a query and the number of its component; -1 for the root, which has none.
     stack = np.empty((chosen.shape[0] + 2, 2), np.int64)
     stack[0, 0], stack[0, 1] = -1, 0
     height, size = 1, 0

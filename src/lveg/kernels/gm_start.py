@@ -1,4 +1,4 @@
-"""Choices of subtypes, as points with weights, drawn together into few clusters: k-means, rule by rule."""
+"""Clusters the combinations of subtypes of each rule, as weighted points, by k-means."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from lveg.kernels.jit import kernel
 
-_ROUNDS = 8  # at most; the means of few points hardly move after them
+_ROUNDS = 8  # maximum; with few points the means hardly move after that
 
 
 @kernel
@@ -16,8 +16,9 @@ def cluster_rows(row_ptr: Any, slots: Any, share: Any, points: Any, ptr: Any, se
     """The cluster of each row; fills the means of clusters  [math: start].
 
     Rule r has rows [row_ptr[r], row_ptr[r + 1]) and clusters [ptr[r], ptr[r + 1]). slots (3, rows): the points of a
-    row, -1 where it has none, together one point of a larger space. points: (n, dim). share: what a row weighs. seeds:
-    the row where each cluster begins. mean: (3, clusters, dim); a cluster that no row is closest to keeps its own.
+    row, -1 for none, which together are one point of a larger space. points: (n, dim). share: the weight of a row.
+    seeds: the initial row of each cluster. mean: (3, clusters, dim); a cluster to which no row is closest keeps its
+    mean.
     """
     n_slots, n_rows = slots.shape
     dim = points.shape[1]

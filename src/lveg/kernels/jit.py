@@ -1,4 +1,4 @@
-"""The one way kernels are compiled, and small helpers they share."""
+"""How kernels are compiled, and small helpers that they share."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ DEAD = -(2**30)
 
 
 ZERO = cast(int, np.int64(0))
-"""Where a kernel begins to count in a variable that it hands to another one. Numba would compile that other one twice:
-for a literal 0, and for the numbers after it."""
+"""Initial value of a counter that a kernel passes to another kernel. With a literal 0, Numba would compile the other
+kernel twice: for the literal, and for the numbers after it."""
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract", "nsz"},
     "no_cfunc_wrapper": True,
-    "_nrt": True,  # said even so: a kernel that a lean one calls would take after it
+    "_nrt": True,  # explicit, since a kernel called by a lean one would otherwise inherit its setting
 }
 
 known: list[str] = []
-"""Kernels that were imported. A command needs some of them, and compiles those that are not on disk."""
+"""Kernels that were imported. A command uses some of them, and compiles those that are not cached on disk."""
 
 uncached: list[str] = []
-"""Kernels whose compiled code finds no place on disk: they are compiled anew in every process."""
+"""Kernels whose compiled code cannot be cached on disk: they are compiled again in every process."""
 
 
 def kernel(function: Function) -> Function:
     """Compile without the GIL, cached on disk. Sums may be reordered; infinities and NaN keep their meaning.
 
-    Without a place for the cache, such as on a read-only install without a home, the code is not kept.
+    Without a writable cache directory, such as in a read-only install without a home directory, the code is not cached.
     """
     return _compiled(function, _OPTIONS)
 
 
 def lean_kernel(function: Function) -> Function:
-    """Compile like `kernel` a function that makes no array and returns none: it need not count references.
+    """Like `kernel`, for a function that neither creates nor returns arrays: it needs no reference counting.
 
-    That takes a fifth less time. Numba refuses a function that makes or returns one.
+    Compilation takes a fifth less time. Numba refuses a function that creates or returns an array.
     """
     return _compiled(function, _OPTIONS | {"_nrt": False})
 
 
 def inner_kernel(function: Function) -> Function:
-    """Compile like `lean_kernel` a function that only kernels call: it cannot be called from Python."""
+    """Like `lean_kernel`, for a function that only kernels call: it cannot be called from Python."""
     return _compiled(function, _OPTIONS | {"_nrt": False, "no_cpython_wrapper": True})
 
 
@@ -62,13 +62,13 @@ def _compiled(function: Function, options: dict[str, Any]) -> Function:
     known.append(function.__name__)
     try:
         return cast(Function, numba.njit(cache=True, **options)(function))
-    except RuntimeError:  # Numba finds no directory that it may write to
+    except RuntimeError:  # Numba finds no writable directory
         uncached.append(function.__name__)
         return cast(Function, numba.njit(**options)(function))
 
 
 class _Collections(event.Listener):
-    """Puts off garbage collection while kernels compile: it takes a quarter of that time and finds little."""
+    """Suspends garbage collection while kernels compile: it takes a quarter of that time and frees little."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -90,7 +90,7 @@ event.register("numba:compile", _Collections())  # type: ignore[no-untyped-call]
 
 
 class _Compilations(event.Listener):
-    """Tells a watcher how many kernels have been compiled, each time one is about to be."""
+    """Calls a watcher with the number of kernels compiled so far, each time one is about to be compiled."""
 
     def __init__(self, watcher: Callable[[int], None]) -> None:
         self.watcher = watcher
@@ -101,12 +101,12 @@ class _Compilations(event.Listener):
         self.watcher(self.count)
 
     def on_end(self, event: Any) -> None:
-        """Nothing is to be said."""
+        """Does nothing."""
 
 
 @contextmanager
 def watch_compilation(watcher: Callable[[int], None]) -> Iterator[None]:
-    """Call the watcher with the number of kernels so far, whenever one is compiled that was not found on disk."""
+    """Call the watcher with the number of kernels so far, whenever one is compiled that was not cached on disk."""
     listener = _Compilations(watcher)
     event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
     try:
@@ -117,7 +117,7 @@ def watch_compilation(watcher: Callable[[int], None]) -> Iterator[None]:
 
 @inner_kernel
 def power_of_two(exponent: int) -> float:
-    """2 ** exponent, and 0 where that is below the smallest normal number."""
+    """2 ** exponent, or 0 if that is below the smallest normal number."""
     if exponent < -1022:
         return 0.0
     if exponent > 1023:
@@ -127,5 +127,5 @@ def power_of_two(exponent: int) -> float:
 
 @inner_kernel
 def exponent_of(value: float) -> int:
-    """The power of two that brings a positive value into [0.5, 1)."""
+    """The exponent of the power of two that scales a positive value to [0.5, 1)."""
     return math.frexp(value)[1]

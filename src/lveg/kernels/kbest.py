@@ -15,7 +15,7 @@ from lveg.kernels.jit import inner_kernel, kernel, lean_kernel
 
 @lean_kernel
 def best_edges(edge_ptr: Any, edge_left: Any, edge_right: Any, score: Any, best: Any, choice: Any) -> None:
-    """Fill the score of the best derivation of each node and its edge; -inf and -1 where none is possible."""
+    """Fill the score of the best derivation of each node and its edge; -inf and -1 if none is possible."""
     for node in range(edge_ptr.shape[0] - 1):
         best[node] = -math.inf
         choice[node] = -1
@@ -77,14 +77,14 @@ def k_best(
     rank_left: Any,
     rank_right: Any,
 ) -> int:
-    """How many of the k best derivations there are; fills their ranks, at the nodes that they need.
+    """The number of derivations found, at most k; fills their ranks, at the nodes that they need.
 
-    rank_*: (nodes, k); rank 0 of every node comes with its score and edge, and all ranks of children 0. A candidate is
+    rank_*: (nodes, k); on entry, rank 0 of every node has its score and edge, and all child ranks are 0. A candidate is
     (edge, left rank, right rank); its successors raise one rank, the right one only while the left is 0, so that each
-    is made once. Memory: O(nodes k + edges); a node is worked on only when a rank of it is needed.
+    is made once. Memory: O(nodes k + edges); a node is processed only when a rank of it is needed.
     """
     n_nodes, k = rank_edge.shape
-    # Each node's candidates: room for its edges and two successors per rank.
+    # Each node's candidates: space for its edges and two successors per rank.
     base = np.zeros(n_nodes + 1, np.int64)
     for node in range(n_nodes):
         base[node + 1] = base[node] + edge_ptr[node + 1] - edge_ptr[node] + 2 * k
@@ -93,9 +93,9 @@ def k_best(
     found = np.zeros(n_nodes, np.int64)
     made = np.zeros(n_nodes, np.int64)  # candidates made
     size = np.zeros(n_nodes, np.int64)  # candidates in the heap
-    done = np.zeros(n_nodes, np.int64)  # 1 where no further rank exists
+    done = np.zeros(n_nodes, np.int64)  # 1 if no further rank exists
 
-    # A frame wants `want` ranks of a node; stage says which successor of its last rank is next.
+    # A frame needs `want` ranks of a node; stage tells which successor of its last rank is next.
     stack = np.zeros((3, n_nodes + 1), np.int64)
     stack[0, 0], stack[1, 0] = n_nodes - 1, k
     height = 1

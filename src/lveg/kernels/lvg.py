@@ -1,9 +1,9 @@
 """Grammars whose symbols have discrete subtypes, over forests: sums, posteriors, and expected uses of every weight.
 
 A rule's weights are a *block*: a row for each subtype of its left-hand side, and in a row a number for each pair of
-subtypes of its children (each subtype of its only child, or one number for a word). Edges of one rule at one node
-lie together, so what their children offer is summed first, pair by pair, and met with the block once, in loops along
-whole rows.
+subtypes of its children (each subtype of its only child, or one number for a word). Edges of one rule at one node are
+adjacent, so the products of their children are summed first, pair by pair, and multiplied by the block once, in loops
+along whole rows.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
 from lveg.kernels.semiring import draw, edge_scale
 
 _LOWEST = -1000
-"""Shifts below this are no contribution."""
+"""Shifts below this contribute nothing."""
 
 LEAST = 1e-15
-"""A subtype at a node with a lower posterior than this has no part in what is above its children."""
+"""A subtype at a node with a lower posterior than this passes nothing down to its children."""
 
 Ints = npt.NDArray[np.int32]
 
@@ -31,7 +31,7 @@ _HEADER = 3
 
 
 class Packed(NamedTuple):
-    """The parts of a forest that inference reads, as in `Forest`, all int32."""
+    """The parts of a forest that inference needs, as in `Forest`, all int32."""
 
     node_symbol: Any
     edge_ptr: Any
@@ -41,7 +41,7 @@ class Packed(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """subtypes: how many each symbol has. The block of rule r is weight[ptr[r] : ptr[r + 1]]."""
+    """subtypes: the number for each symbol. The block of rule r is weight[ptr[r] : ptr[r + 1]]."""
 
     subtypes: Any
     ptr: Any
@@ -49,10 +49,10 @@ class Weights(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """The numbers of node v are at place[v] : place[v + 1], one per subtype.
+    """The values of node v are at place[v] : place[v + 1], one per subtype.
 
     value: inside, times two to the node's scale. above: outside, such that above × value is a posterior. edge_factor:
-    what the values of an edge's children are multiplied with, beside the weights, to be a part of its node's.
+    the factor, besides the weights, by which an edge's child values contribute to its node's.
     """
 
     place: Any
@@ -81,7 +81,7 @@ def unpack_forest(packed: Ints) -> Packed:
 
 @kernel
 def view_forest(packed: Any, begin: Any) -> Packed:
-    """The forest that begins there."""
+    """The forest that begins at this index."""
     n_nodes, n_edges = packed[begin + 1], packed[begin + 2]
     a = begin + _HEADER
     b = a + n_nodes
@@ -95,7 +95,7 @@ def view_forest(packed: Any, begin: Any) -> Packed:
 def fill_pairs(
     begin: Any, end: Any, edge_left: Any, edge_right: Any, edge_factor: Any, place: Any, value: Any, pair: Any
 ) -> int:
-    """What the children of edges of one rule offer, summed; the number of pairs of subtypes."""
+    """Sum the products of the children of edges of one rule; returns the number of pairs of subtypes."""
     left, right = edge_left[begin], edge_right[begin]
     n_left = np.uint64(place[left + 1] - place[left]) if left >= 0 else np.uint64(1)
     n_right = np.uint64(place[right + 1] - place[right]) if right >= 0 else np.uint64(1)
@@ -126,9 +126,9 @@ def fill_pairs(
 
 @kernel
 def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any) -> tuple[float, Scores]:
-    """(log Z, scores with all but the outside values filled)  [math: lvg-inside].
+    """(log Z, scores with everything except the outside values filled)  [math: lvg-inside].
 
-    is_open: by place, whether the subtype may be used there; empty where all may.
+    is_open: whether the subtype at each place may be used; empty if all may.
     """
     node_symbol, edge_ptr, edge_rule, edge_left, edge_right = forest
     mantissa, exponents = factors
@@ -147,7 +147,7 @@ def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any) -> 
         first, last = place[node], place[node + 1]
         scale[node] = DEAD
         level, best = -DEAD, 0.0
-        while best <= 0.0:  # again, where the edges with the highest scales have no weight between the subtypes
+        while best <= 0.0:  # repeat if the edges with the highest scales have no weight between the subtypes
             limit, level = level + _LOWEST, DEAD
             for edge in range(begin, end):
                 one = edge_scale(edge_left[edge], edge_right[edge], exponents[edge] if with_factors else 0, scale)
@@ -200,9 +200,10 @@ def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any) -> 
 
 @kernel
 def outside(forest: Packed, weights: Weights, scores: Scores, sign: float, use: Any, edge_post: Any) -> None:
-    """Fill what is above each node; where there is room, posteriors of edges and uses of weights  [math: lvg-outside].
+    """Fill the outside values of nodes and, unless empty, edge_post and use  [math: lvg-outside].
 
-    edge_post: sign × the posterior of every edge. use: sign × the derivative of log Z in every weight is added.
+    edge_post: sign × the posterior of every edge. use: sign × the derivative of log Z with respect to every weight is
+    added.
     """
     _, edge_ptr, edge_rule, edge_left, edge_right = forest
     _, ptr, weight = weights
@@ -261,9 +262,9 @@ def outside(forest: Packed, weights: Weights, scores: Scores, sign: float, use: 
 
 @kernel
 def hand_down(left: int, right: int, factor: float, place: Any, value: Any, above: Any, beside: Any) -> float:
-    """Add to the outside of an edge's children; the edge's posterior.
+    """Add to the outside of an edge's children; returns the edge's posterior.
 
-    beside: for each pair of the children's subtypes, what the node above gives it.
+    beside: for each pair of the children's subtypes, the outside value from the node above.
     """
     if left < 0:
         word: float = factor * beside[0]
@@ -295,10 +296,10 @@ def hand_down(left: int, right: int, factor: float, place: Any, value: Any, abov
 def run(
     packed: Any, sign: Any, factors: Factors, weights: Weights, log_z: Any, edge_post: Any, use: Any, usage: Any
 ) -> None:
-    """Inference over forests one after the other: log Z of each, and where there is room for them the rest.
+    """Inference over concatenated forests: log Z of each, and the other results whose arrays are not empty.
 
-    sign: one per forest. edge_post: sign × the posteriors of all edges. use: sign × the derivative of log Z in the
-    weights is added. usage: how often each subtype is used, by symbol.
+    sign: one per forest. edge_post: sign × the posteriors of all edges. use: sign × the derivative of log Z with
+    respect to the weights is added. usage: the uses of each subtype, by symbol.
     """
     first = first_subtypes(weights.subtypes)
     all_open = np.empty(0, np.bool_)
@@ -324,7 +325,7 @@ def run(
 
 @kernel
 def first_subtypes(subtypes: Any) -> Any:
-    """The number of each symbol's first subtype, all numbered through, and at the end the number of all."""
+    """The number of each symbol's first subtype, numbered consecutively, and at the end the total number."""
     first = np.zeros(subtypes.shape[0] + 1, np.int64)
     for symbol in range(subtypes.shape[0]):
         first[symbol + 1] = first[symbol] + subtypes[symbol]
@@ -333,10 +334,10 @@ def first_subtypes(subtypes: Any) -> Any:
 
 @kernel
 def merge_losses(packed: Any, weights: Weights, usage: Any, loss: Any) -> None:
-    """Add to `loss` the approximate loss of the trees' log likelihood if subtypes 2 i and 2 i + 1 become one.
+    """Add to `loss` the approximate loss of the trees' log likelihood if subtypes 2 i and 2 i + 1 are merged.
 
-    loss: by symbol and subtype, at the first of the two. usage: how often each subtype is used (Petrov et al. 2006,
-    section 2.3)  [math: merge].
+    loss: by symbol and subtype, at the first of the two. usage: the uses of each subtype (Petrov et al. 2006, section
+    2.3)  [math: merge].
     """
     subtypes, first = weights.subtypes, first_subtypes(weights.subtypes)
     all_open, nothing = np.empty(0, np.bool_), np.empty(0)
@@ -366,7 +367,7 @@ def merge_losses(packed: Any, weights: Weights, usage: Any, loss: Any) -> None:
 
 @kernel
 def draw_edges(forest: Packed, weights: Weights, scores: Scores, uniform: Any, chosen: Any) -> int:
-    """Draw a derivation from the posterior; its edges, parents first, in `chosen`, and how many.
+    """Sample a derivation from the posterior; fills `chosen` with its edges, parents first; returns their number.
 
     uniform: two numbers in [0, 1) for each edge that a derivation may have  [math: lvg-sample].
     """

@@ -8,10 +8,10 @@ from lveg.kernels.jit import kernel
 
 
 class Blocks(NamedTuple):
-    """Where things are. Subtypes of all symbols are numbered through, ROOT's one after them.
+    """Offsets. Subtypes of all symbols are numbered consecutively, followed by the one of ROOT.
 
     The block of rule r is at ptr[r] : ptr[r + 1], with n_lhs rows of n_left × n_right numbers; lhs, left and right are
-    the numbers of the first subtypes of its symbols, -1 where it has none, for which n_left or n_right is 1.
+    the numbers of the first subtypes of its symbols, -1 for a missing symbol, for which n_left or n_right is 1.
     """
 
     ptr: Any
@@ -76,7 +76,7 @@ def scale_children(blocks: Blocks, begin: int, end: int, values: Any, factor: An
 
 @kernel
 def draw_together(blocks: Blocks, begin: int, end: int, values: Any, share: float) -> None:
-    """Give each number of rules begin to end that share of the mean over the subtypes of the left-hand side."""
+    """Smooth each number of rules begin to end with this share of the mean over the subtypes of the left-hand side."""
     ptr, _, _, _, n_lhs, n_left, n_right = blocks
     for rule in range(begin, end):
         width, rows = n_left[rule] * n_right[rule], n_lhs[rule]
@@ -111,9 +111,9 @@ def regroup(old: Blocks, new: Blocks, group: Any, share: Any, values: Any, into:
 
 @kernel
 def double(old: Blocks, new: Blocks, values: Any, dice: Any, noise: float, into: Any) -> None:
-    """Every subtype in two, numbered 2 i and 2 i + 1: children share their number almost evenly, rows are repeated.
+    """Split every subtype in two, 2 i and 2 i + 1: numbers are divided almost evenly among children, rows are repeated.
 
-    dice: numbers from -1 to 1, as many as `into` has. The sum of a row stays what it was.
+    dice: random numbers from -1 to 1, of the size of `into`. The sum of a row is preserved.
     """
     for rule in range(old.ptr.shape[0] - 1):
         at, n_left, n_right = new.ptr[rule], new.n_left[rule], new.n_right[rule]
@@ -125,7 +125,7 @@ def double(old: Blocks, new: Blocks, values: Any, dice: Any, noise: float, into:
             for b in range(n_left):
                 for c in range(n_right):
                     value = values[row + (b // 2) * old.n_right[rule] + c // 2]
-                    # The same two numbers for the four, or two, parts of a number, with signs that cancel.
+                    # The same random numbers for the four, or two, parts of a number, with signs that cancel.
                     corner = first + (b - b % 2) * n_right + c - c % 2
                     move = 0.0
                     if is_left:
@@ -138,7 +138,7 @@ def double(old: Blocks, new: Blocks, values: Any, dice: Any, noise: float, into:
 
 @kernel
 def trace_halves(old: Blocks, new: Blocks, origin: Any, half: Any) -> None:
-    """Of each number of blocks whose subtypes are split in two: where the number it came from is, and which half it is.
+    """For each number of blocks whose subtypes are split in two: the index of its origin, and which half it is.
 
     half: 4 × the half of the left-hand side, 2 × that of the left child, and that of the right child; 0 for none.
     """

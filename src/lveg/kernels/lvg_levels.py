@@ -1,4 +1,4 @@
-"""Coarse-to-fine inference: grammars with ever more subtypes, each of which looks only at what the last one left."""
+"""Coarse-to-fine inference: grammars with more and more subtypes, each restricted to what the previous one kept."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lveg.kernels.lvg import Packed, Scores, Weights, inside, outside
 class Levels(NamedTuple):
     """Grammars, coarse ones first; the finest is the last.
 
-    subtypes (levels, symbols), ptr (levels, rules + 1): as in `Weights`, of each level; weight: of all levels, one
-    after the other, to which ptr refers. first (levels, symbols): where the subtypes of a symbol begin in `group`,
-    which tells of each subtype the one that it belongs to at the level before.
+    subtypes (levels, symbols), ptr (levels, rules + 1): as in `Weights`, of each level; weight: of all levels,
+    concatenated, to which ptr refers. first (levels, symbols): where the subtypes of a symbol begin in `group`, which
+    maps each subtype to the one that it belongs to at the level before.
     """
 
     subtypes: Any
@@ -31,10 +31,10 @@ class Levels(NamedTuple):
 def coarse_to_fine(
     forest: Packed, factors: Factors, levels: Levels, least: float, edge_post: Any, node_post: Any
 ) -> float:
-    """log Z of the finest level over what is left of a forest; fills the posteriors of its edges and nodes.
+    """log Z of the finest level over the pruned forest; fills the posteriors of its edges and nodes.
 
     least: edges, and subtypes at nodes, with a lower posterior at one level are left out at the next. edge_post: empty
-    if only log Z is wanted. -inf, and nothing is filled, where nothing is left  [math: coarse-to-fine].
+    if only log Z is needed. If nothing is left, returns -inf and fills nothing  [math: coarse-to-fine].
     """
     subtypes, ptr, weight = levels.subtypes, levels.ptr, levels.weight
     n_levels = subtypes.shape[0]
@@ -64,7 +64,7 @@ def coarse_to_fine(
 
 @kernel
 def open_subtypes(forest: Packed, levels: Levels, level: int, scores: Scores, least: float) -> Any:
-    """By place at a level, whether the posterior of the subtype's group, at the level before, is large enough."""
+    """For each place at a level, whether the posterior of the subtype's group at the level before is large enough."""
     node_symbol, (place, value, _, above, _) = forest.node_symbol, scores
     subtypes, first, group = levels.subtypes[level], levels.first[level], levels.group
     size = 0

@@ -1,7 +1,7 @@
 """Sums and maxima over the derivations of a forest whose edges have one weight each.
 
-Sums are in the linear domain with one power of two per node; outside scores are kept times that over Z, so that
-outside × inside is the posterior. Weights of edges are linear for sums and additive scores for maxima.
+Sums are in the linear domain with one power of two per node; outside scores are multiplied by that and divided by Z, so
+that outside × inside is the posterior. Weights of edges are linear for sums and additive scores for maxima.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def inside(
 ) -> float:  # fmt: skip
     """log Z; fills value and scale of every node  [math: inside].
 
-    edge_factor: filled with what the values of an edge's children are multiplied with to be a part of its node's.
+    edge_factor: filled with the factor by which an edge's child values contribute to its node's.
     """
     mantissa, exponents = factors
     with_factors = mantissa.shape[0] > 0
@@ -67,7 +67,7 @@ def inside(
 
 @kernel
 def edge_scale(left: int, right: int, exponent: int, scale: Any) -> int:
-    """The scale of a product of child values and a factor with that exponent; DEAD where a child is."""
+    """The scale of a product of child values and a factor with that exponent; DEAD if a child is."""
     total = exponent
     if left >= 0:
         total += scale[left]
@@ -80,7 +80,7 @@ def edge_scale(left: int, right: int, exponent: int, scale: Any) -> int:
 def outside(
     edge_ptr: Any, edge_left: Any, edge_right: Any, edge_factor: Any, value: Any, node_post: Any, edge_post: Any
 ) -> None:
-    """Fill the posteriors of nodes and edges, given what `inside` has filled  [math: outside]."""
+    """Fill the posteriors of nodes and edges, given the results of `inside`  [math: outside]."""
     n_nodes = value.shape[0]
     above = np.zeros(n_nodes)
     above[n_nodes - 1] = 1.0 / value[n_nodes - 1]
@@ -111,14 +111,14 @@ def draw(values: Any, begin: int, end: int, uniform: float) -> int:
         if point < 0.0:
             pick = index
             break
-    while pick > begin and values[pick] <= 0.0:  # rounding led past the last one with weight
+    while pick > begin and values[pick] <= 0.0:  # rounding went past the last one with weight
         pick -= 1
     return pick
 
 
 @kernel
 def sample(edge_ptr: Any, edge_left: Any, edge_right: Any, edge_post: Any, uniform: Any, chosen: Any) -> int:
-    """Draw a derivation from the posterior; its edges, parents first, in `chosen`, and how many.
+    """Sample a derivation from the posterior; fills `chosen` with its edges, parents first; returns their number.
 
     uniform: numbers in [0, 1), one for each node that the derivation may have.
     """

@@ -1,4 +1,4 @@
-"""Adam without momentum, for the parameters that have a slope, and an exponential average of all of them."""
+"""Adam without momentum, for the parameters that have a gradient, and an exponential average of all parameters."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from lveg.kernels.jit import inner_kernel, lean_kernel
 
 @inner_kernel
 def kept_since(last: int, step: int, horizon: float) -> float:
-    """What the average keeps of itself in the steps after `last` up to `step`.
+    """The decay of the average over the steps after `last` up to `step`.
 
-    That is t / (t + 1) in step t while the horizon is farther away, and 1 - 1 / horizon then.
+    That is t / (t + 1) in step t up to the horizon, and 1 - 1 / horizon after it.
     """
     kept, turn = 1.0, max(int(horizon) - 1, 0)
     if last < turn:
@@ -28,10 +28,10 @@ def sparse_adam_step(
     value: Any, slopes: Any, numbers: Any, second: Any, last: Any, average: Any, step: int, rate: float, share: float,
     pull: float, horizon: float,
 ) -> None:  # fmt: skip
-    """Update the parameters with these numbers, in place, and set their slopes to zero.
+    """Update the parameters with these indices, in place, and set their gradients to zero.
 
-    slopes (parts, n): summed, times `share`, they are the gradient. last: the step in which each parameter was updated
-    before; what would have happened to it since then without a slope happens now. pull: the strength of the L2 penalty.
+    slopes (parts, n): the gradient is their sum times `share`. last: the step of each parameter's previous update; the
+    updates that it would have had since then without a gradient are made up now. pull: the strength of the L2 penalty.
     step counts from 1.
     """
     correct = 1.0 / (1.0 - SECOND**step)
@@ -53,6 +53,6 @@ def sparse_adam_step(
 
 @lean_kernel
 def fill_average(value: Any, last: Any, average: Any, step: int, horizon: float, found: Any) -> None:
-    """Fill `found` with the average as it is after a step."""
+    """Fill `found` with the average after a step."""
     for i in range(value.shape[0]):
         found[i] = value[i] + kept_since(last[i], step, horizon) * (average[i] - value[i])

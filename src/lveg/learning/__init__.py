@@ -1,1 +1,1 @@
-"""From a treebank to a model."""
+"""Training code that families share."""

@@ -1,4 +1,4 @@
-"""Stochastic gradient learning of very many parameters, of which each batch concerns few."""
+"""AdaGrad for very many parameters, of which each batch uses few."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.adagrad import adagrad_step, fill_average
 
 FIRST = 1e-3
-"""What the squared gradients begin with; parameters that have met with less move less."""
+"""Initial value of the summed squared gradients; parameters with a smaller sum move less."""
 
 
 @dataclass
 class AdaGrad:
-    """AdaGrad, and the average of the parameters over all steps. A step costs what it changes."""
+    """AdaGrad, with the average of the parameters over all steps. The cost of a step is linear in what it changes."""
 
     value: Floats
     rate: float
@@ -26,11 +26,11 @@ class AdaGrad:
 
     @classmethod
     def at(cls, value: Floats, rate: float) -> AdaGrad:
-        """Before the first step."""
+        """The state before the first step."""
         return cls(value.copy(), rate, np.zeros_like(value), np.zeros_like(value))
 
     def step(self, slopes: Floats, touched: Sequence[Ints], share: float, slow: float = 1.0) -> None:
-        """One step along the gradient, of the parameters that have a slope (see `Optimiser`)."""
+        """One step along the gradient, for the parameters that have a gradient (see `Optimiser`)."""
         self.steps += 1
         rate = self.rate * slow
         for numbers in touched:
@@ -44,5 +44,5 @@ class AdaGrad:
         return average
 
     def arrays(self) -> dict[str, Floats]:
-        """What a checkpoint must hold, beside the number of steps."""
+        """The arrays for a checkpoint, besides the number of steps."""
         return {"value": self.value, "square": self.square, "lag": self.lag}

@@ -1,4 +1,4 @@
-"""Stochastic gradient learning of any parameters, as one flat vector."""
+"""Adam for any parameters, as one flat vector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lveg.kernels.adam import adam_step
 
 @dataclass
 class Adam:
-    """Adam with L2 towards the start, and the average of the parameters over about the last `horizon` steps.
+    """Adam with L2 towards the initial values, and the average of the parameters over about the last `horizon` steps.
 
     pull: the strength of the L2 penalty.
     """
@@ -30,12 +30,12 @@ class Adam:
 
     @classmethod
     def at(cls, value: Floats, start: Floats, rate: float, pull: float, horizon: float) -> Adam:
-        """Before the first step."""
+        """The state before the first step."""
         zeros = np.zeros_like(value)
         return cls(value.copy(), start.copy(), rate, pull, horizon, zeros, zeros.copy(), value.copy())
 
     def step(self, slopes: Floats, touched: Sequence[Ints], share: float, slow: float = 1.0) -> None:
-        """One step along the gradient, of all parameters (see `Optimiser`)."""
+        """One step along the gradient, for all parameters (see `Optimiser`)."""
         self.steps += 1
         keep = min(1.0 - 1.0 / max(self.horizon, 1.0), self.steps / (self.steps + 1.0))
         adam_step(
@@ -45,5 +45,5 @@ class Adam:
         slopes[:] = 0.0
 
     def arrays(self) -> dict[str, Floats]:
-        """What a checkpoint must hold, beside the number of steps."""
+        """The arrays for a checkpoint, besides the number of steps."""
         return {name: getattr(self, name) for name in ("value", "start", "first", "second", "average")}

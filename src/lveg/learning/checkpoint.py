@@ -1,4 +1,4 @@
-"""Learning that was interrupted can go on: the state after an epoch, in one file."""
+"""Checkpoints: the state after an epoch, in one file, from which an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from lveg.report import Report
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where the states of a run are kept: a file beside the model, gone when the run has ended.
+    """The file that stores the state of a run, next to the model; it is removed when the run ends.
 
-    key: everything that must be the same for a run to go on. With `resume` an earlier run's file is read first.
+    key: everything that must be the same for a run to continue. With `resume`, an earlier run's file is read first.
     """
 
     path: str
@@ -29,26 +29,26 @@ class Checkpoint:
     key: dict[str, Any] = field(default_factory=dict)
 
     def keyed(self, **facts: Any) -> Checkpoint:
-        """The same for a run that is told apart by these facts too."""
+        """A copy whose key also contains these facts."""
         return Checkpoint(self.path, self.resume, self.key | facts)
 
     def stage(self, number: int, **facts: Any) -> Checkpoint:
-        """The same for one of several stages of a run, in a file of its own."""
+        """A copy for one of several stages of a run, with its own file."""
         return Checkpoint(f"{self.path}.{number}", self.resume, self.key | facts | {"stage": number})
 
     @property
     def is_stage(self) -> bool:
-        """Whether it is of one of several stages of a run."""
+        """Whether it belongs to one of several stages of a run."""
         return "stage" in self.key
 
     def save(self, facts: dict[str, Any], arrays: dict[str, Floats]) -> None:
-        """Keep a state: JSON facts, and arrays."""
+        """Save a state: JSON facts, and arrays."""
         header = {"format": FORMAT, "kind": "checkpoint", "key": self._name(), "facts": facts}
         tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         write_whole(self.path, pack(msgspec.json.encode(header, order="deterministic").decode(), tensors))
 
     def load(self) -> tuple[dict[str, Any], dict[str, Floats]] | None:
-        """The state that was kept, or None where there is none or it is not asked for."""
+        """The saved state, or None if there is none or `resume` is false."""
         if not self.resume or not os.path.exists(self.path):
             return None
         try:
@@ -60,21 +60,21 @@ class Checkpoint:
             raise ModelError(f"{self.path}: is not a checkpoint")
         if header["key"] != self._name():
             raise UsageError(
-                f"{self.path}: is of a run with other data or options; give the same, or begin anew without --resume"
+                f"{self.path}: belongs to a run with other data or options; use the same, or start without --resume"
             )
         return header["facts"], {name: array.copy() for name, array in tensors.items()}
 
     def announce(self, report: Report) -> None:
-        """Tell if there is nothing to go on from, or if an earlier run's state is about to be discarded."""
+        """Report if there is no state to continue from, or if an earlier run's state is about to be discarded."""
         found = [path for path in (self.path, *self._stages()) if os.path.exists(path)]
         if self.resume and not found:
-            report("checkpoint", {"note": f"{self.path} is not there: starting from the beginning"})
+            report("checkpoint", {"note": f"{self.path} does not exist: starting from the beginning"})
         elif found and not self.resume:
-            report("checkpoint", {"note": f"discarding {found[0]} of an earlier run; --resume would go on from it"})
+            report("checkpoint", {"note": f"discarding {found[0]} of an earlier run; --resume would continue from it"})
             self.remove()
 
     def remove(self) -> None:
-        """The run has ended: nothing is left to go on with."""
+        """Remove the files at the end of a run."""
         for path in (self.path, *self._stages()):
             if os.path.exists(path):
                 os.unlink(path)

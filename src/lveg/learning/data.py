@@ -1,4 +1,4 @@
-"""What models are learned from: the treebank grammar, and the analyses it was read off."""
+"""Training data: the treebank grammar, and the analyses it was estimated from."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _USUAL = LexiconOptions()
 
 @dataclass(frozen=True)
 class TreeData:
-    """Cleaned trees, the treebank grammar that prunes their forests, and how its words became terminals.
+    """Cleaned trees, the treebank grammar that prunes their forests, and the options of its lexicon.
 
-    start: a family with the same rules that learning starts from, if its options name one.
+    start: a family with the same rules that training starts from, if the options name one.
     """
 
     coarse: CoarseParser
@@ -47,7 +47,7 @@ class TreeData:
         return self.coarse.weight
 
     def part(self, trees: Sequence[Tree]) -> TreeData:
-        """Some of the trees, with a treebank grammar of their own."""
+        """Some of the trees, with their own treebank grammar."""
         grammar = tree_grammar(trees, self.scheme, self.lexicon)
         coarse = CoarseParser(grammar, pcfg_weights(grammar), self.coarse.is_exact, self.coarse.memory)
         return replace(self, coarse=coarse, trees=trees, start=None)
@@ -59,10 +59,10 @@ class TreeData:
         run: Run,
         narrow: Callable[[Forest, Forest], Forest] | None = None,
     ) -> Examples:
-        """For each tree the pruned forest of its words and that of the tree alone, packed one after the other.
+        """For each tree, the pruned forest of its words and the forest of the tree alone, packed one after the other.
 
-        Forests do not depend on the parameters, so each is built once. narrow: makes the part of a forest, which holds
-        the tree, that is learned from.
+        Forests do not depend on the parameters, so each is built once. narrow: returns the part of a forest, including
+        the tree, that is used for training.
         """
         short = [tree for tree in self.trees if len(tree.words()) <= options.forest_length]
         if not short:

@@ -1,4 +1,4 @@
-"""The loop of epochs that all learning shares: scores, early stopping, checkpoints; and learning by gradients."""
+"""The training loop: epochs, scores, early stopping, checkpoints; gradient training and EM."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lveg.learning.options import EpochOptions, GradientOptions
 from lveg.learning.run import Run
 
 PART = 32
-"""Approximate number of examples summed by one worker; parts are added in order, so workers change no bit."""
+"""Approximate number of examples summed by one worker; parts are added in order: workers do not change the result."""
 
 
 class Learnable(Protocol):
@@ -32,11 +32,11 @@ class Learnable(Protocol):
         """The family with other parameters."""
 
     def add(self, examples: Ints, slope: Floats) -> float:
-        """Minus the log conditional likelihood of examples; adds its derivative to `slope`."""
+        """The negative log conditional likelihood of examples; adds its derivative to `slope`."""
 
 
 class Progress(Protocol):
-    """Something that gets better epoch by epoch."""
+    """Something that is trained epoch by epoch."""
 
     @property
     def size(self) -> int:
@@ -47,10 +47,10 @@ class Progress(Protocol):
         """The parameters that are scored, and kept if they are the best."""
 
     def advance(self, epoch: int, run: Run) -> float:
-        """Go through the examples once; the objective, a sum over examples that should fall."""
+        """Go through the examples once; returns the objective, a sum over examples to minimise."""
 
     def state(self) -> tuple[dict[str, Any], dict[str, Floats]]:
-        """Facts and arrays from which the next epoch can go on."""
+        """Facts and arrays from which training can continue."""
 
     def restore(self, facts: dict[str, Any], arrays: dict[str, Floats]) -> None:
         """Go back to a state."""
@@ -61,10 +61,10 @@ Gradual = TypeVar("Gradual", bound=Learnable)
 
 
 def run_epochs(make: Callable[[Floats], Learned], progress: Progress, options: EpochOptions, run: Run) -> Learned:
-    """The family with the parameters of the epoch with the highest score, or of the last if there is no score.
+    """The family with the parameters of the epoch with the highest score, or of the last epoch if there is no score.
 
-    make: the family with given parameters. Each epoch depends on the seed, its number and the state before
-    it, so a run that goes on from a checkpoint ends as one that was never interrupted.
+    make: returns the family with given parameters. Each epoch depends only on the seed, its number and the state before
+    it, so a run that continues from a checkpoint gives the same result as an uninterrupted one.
     """
     best, best_score, done, since = progress.value.copy(), -np.inf, 0, 0
     last = run.rounds(options.epochs)
@@ -105,45 +105,45 @@ def run_epochs(make: Callable[[Floats], Learned], progress: Progress, options: E
 def _advance(
     make: Callable[[Floats], Learned], progress: Progress, epoch: int, run: Run
 ) -> tuple[float, Learned]:  # fmt: skip
-    """The objective per example of an epoch, and the family after it; neither is kept unless it is sound."""
+    """The objective per example of an epoch, and the family after it; raises an error unless both are finite."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             objective = progress.advance(epoch, run) / progress.size
             family = make(progress.value)
     except GrammarError as error:
-        raise UsageError(f"learning failed in epoch {epoch}: {error}; {_advice(epoch, run)}") from None
+        raise UsageError(f"training failed in epoch {epoch}: {error}; {_advice(epoch, run)}") from None
     if not np.isfinite(objective):
-        raise UsageError(f"learning failed in epoch {epoch}: the objective is {objective}; {_advice(epoch, run)}")
+        raise UsageError(f"training failed in epoch {epoch}: the objective is {objective}; {_advice(epoch, run)}")
     return objective, family
 
 
 def _advice(epoch: int, run: Run) -> str:
-    """What to do when learning failed; a run of one stage can end with the last epoch that was sound."""
+    """What to do if training failed; a run of one stage can end with the last successful epoch."""
     advice = "try a smaller --learning-rate"
     if run.checkpoint is None or epoch == 1:
         return advice
     if run.checkpoint.is_stage:
-        return f"{advice}; {run.checkpoint.path} keeps the state before"
-    return f"{advice}, or take the model before with --resume --epochs {epoch - 1}"
+        return f"{advice}; {run.checkpoint.path} has the state before"
+    return f"{advice}, or get the model before with --resume --epochs {epoch - 1}"
 
 
 def gradient_copies(options: GradientOptions) -> int:
-    """How many vectors of all parameters learning by gradients holds: a family's, Adam's, the best, the slopes."""
+    """Number of parameter-sized vectors in gradient training: the family's, Adam's, the best, the gradients."""
     return 8 + max(1, round(options.batch / PART))
 
 
 Gradient = Callable[[Ints, Sequence[Floats], int], tuple[float, Sequence[Ints]]]
-"""The objective of the examples with some numbers, whose derivative is added to vectors of slopes, one for each
-optimiser; and of each vector the numbers of the slopes that may no longer be 0, if its optimiser asks for them. The
-last argument decides what is left out at random."""
+"""Computes the objective of the examples with some numbers, and adds its derivative to gradient vectors, one for each
+optimiser. Also returns, for each vector, the indices that may be nonzero, if its optimiser needs them. The last
+argument is the random seed for dropout."""
 
 
 @dataclass
 class Descent:
-    """Learning by gradients: batches, workers, optimisers for parts of the parameters.
+    """Gradient training: batches, workers, optimisers for parts of the parameters.
 
-    gradient_at: the gradient, given the parameters of each optimiser. size: the number of examples. part: about how
-    many of them one worker sums up. decay: what rates are multiplied by after each epoch.
+    gradient_at: the gradient, given the parameters of each optimiser. size: the number of examples. part: approximate
+    number of examples summed by one worker. decay: factor for the learning rates after each epoch.
     """
 
     gradient_at: Callable[[Sequence[Floats]], Gradient]
@@ -160,7 +160,7 @@ class Descent:
         return np.concatenate([optimiser.average for optimiser in self.optimisers])
 
     def advance(self, epoch: int, run: Run) -> float:
-        """One pass over the examples, in an order drawn from the seed and the epoch's number."""
+        """One pass over the examples, in an order that depends on the seed and the epoch's number."""
         n_batches = batches(self.size, self.batch)
         n_parts = max(1, round(self.size / n_batches / self.part))
         slopes = [np.zeros((n_parts, optimiser.value.size)) for optimiser in self.optimisers]
@@ -211,7 +211,7 @@ _NONE = np.empty(0, np.int32)
 
 
 def batches(size: int, batch: int) -> int:
-    """How many batches there are in an epoch."""
+    """Number of batches in an epoch."""
     return max(1, round(size / batch))
 
 
@@ -224,10 +224,10 @@ def descend(
     origin: Floats | None = None,
     penalty: Callable[[Any, float, Floats], float] | None = None,
 ) -> Gradual:
-    """The family learned by gradients from its parameters, or from `start`, with L2 towards `origin` or the start.
+    """The family trained by gradients from its parameters, or from `start`, with L2 towards `origin` or the start.
 
-    penalty: adds something that depends on parameters alone to the objective of some examples, given what share of all
-    they are, and its derivative to a slope; its value.
+    penalty: a term of the objective that depends only on the parameters; given the family, the share of the
+    examples and a gradient, it adds its derivative to the gradient and returns its value.
     """
 
     def gradient_at(values: Sequence[Floats]) -> Gradient:
@@ -253,7 +253,7 @@ def descend(
 
 @dataclass
 class Em:
-    """Learning by expectation-maximisation: `step` makes the next parameters, and gives the present ones' likelihood.
+    """Expectation-maximisation: `step` returns the next parameters and the log likelihood of the current ones.
 
     size: the number of examples.
     """
@@ -263,7 +263,7 @@ class Em:
     size: int
 
     def advance(self, epoch: int, run: Run) -> float:
-        """One iteration; minus the log likelihood before it."""
+        """One iteration; returns the negative log likelihood before it."""
         self.value, log_likelihood = self.step(self.value)
         return -log_likelihood
 

@@ -1,4 +1,4 @@
-"""Training examples as inference wants them: packed arrays, in memory or, above a limit, in a file."""
+"""Training examples as packed arrays, in memory or, above a limit, in a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lveg.trees import Tree
 
 
 class Examples:
-    """Arrays of int32 by number; what does not fit into `limit` bytes of memory is kept in a temporary file."""
+    """Arrays of int32 by index; those that do not fit into `limit` bytes of memory are kept in a temporary file."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -29,16 +29,16 @@ class Examples:
 
     @property
     def spilled(self) -> int:
-        """Bytes that are in the file."""
+        """Number of bytes in the file."""
         return self._spilled
 
     @property
     def held(self) -> int:
-        """Bytes that are in memory."""
+        """Number of bytes in memory."""
         return self._held
 
     def append(self, array: Ints) -> None:
-        """Add an example; those before the limit stay in memory."""
+        """Add an example; those within the limit stay in memory."""
         if self._file is None and self._held + array.nbytes <= self._limit:
             self._arrays.append(array)
             self._held += array.nbytes
@@ -51,11 +51,11 @@ class Examples:
         self._spilled += array.nbytes
 
     def gather(self, numbers: Iterable[int]) -> Ints:
-        """The examples with these numbers, one after the other."""
+        """The examples with these indices, concatenated."""
         return np.concatenate([self._get(int(number)) for number in numbers])
 
     def close(self) -> None:
-        """Give the file back."""
+        """Remove the file."""
         if self._file is not None:
             self._file.close()
 

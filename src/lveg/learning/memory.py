@@ -1,4 +1,4 @@
-"""Refusing to learn what memory cannot hold, before it is taken."""
+"""Checks in advance that a model fits into memory."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from lveg.errors import UsageError
 
 
 def check_memory(what: str, parameters: int, copies: int) -> None:
-    """Refuse so many parameters if the copies that learning holds of them are more than the machine's memory.
+    """Raise an error if this many copies of the parameters need more memory than the machine has.
 
-    what: the options that make them so many, to begin the message with.
+    what: the options that determine the number of parameters, for the message.
     """
     need, have = 8 * parameters * copies, physical_memory()
     if have is not None and need > have:
@@ -18,9 +18,10 @@ def check_memory(what: str, parameters: int, copies: int) -> None:
 
 
 def physical_memory() -> int | None:
-    """The machine's memory in bytes; None where the system does not tell.
+    """The machine's memory in bytes; None if unknown.
 
-    What is free at the moment says less: most systems fill free memory with files, which they give up when asked to.
+    Currently free memory would be a worse measure: most systems fill free memory with file caches, which they release
+    on demand.
     """
     try:
         found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""What changes parameters along gradients."""
+"""The interface of optimisers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lveg.grammar.grammar import Floats, Ints
 
 
 class Optimiser(Protocol):
-    """Some parameters, which get better step by step. steps: how many there were."""
+    """Some parameters and the state of their optimisation. steps: the number of steps so far."""
 
     steps: int
 
@@ -23,19 +23,19 @@ class Optimiser(Protocol):
         """An average of the parameters over some of the steps."""
 
     def step(self, slopes: Floats, touched: Sequence[Ints], share: float, slow: float = 1.0) -> None:
-        """One step along the gradient: share × the sum of the rows of `slopes`, which are zero again afterwards.
+        """One step along the gradient: share × the sum of the rows of `slopes`, which are set to zero afterwards.
 
-        touched: of each row the numbers of the parameters that may have a slope; only optimisers of sparse gradients
-        look at it. slow: what the rate is multiplied by.
+        touched: for each row, the indices of the parameters that may have a gradient; used only by sparse optimisers.
+        slow: factor for the learning rate.
         """
 
     def arrays(self) -> dict[str, Floats]:
-        """What a checkpoint must hold, beside the number of steps: fields by name."""
+        """The arrays for a checkpoint, by field name, besides the number of steps."""
 
 
 @dataclass
 class Fixed:
-    """Parameters that stay as they are."""
+    """Parameters that are not trained."""
 
     value: Floats
     steps: int = 0
@@ -46,9 +46,9 @@ class Fixed:
         return self.value
 
     def step(self, slopes: Floats, touched: Sequence[Ints], share: float, slow: float = 1.0) -> None:
-        """Nothing changes."""
+        """Only sets the gradients to zero."""
         slopes[:] = 0.0
 
     def arrays(self) -> dict[str, Floats]:
-        """Nothing that changes."""
+        """Empty."""
         return {}

@@ -14,17 +14,17 @@ FORESTS = "Training forests"
 CONTEXT = "Context"
 
 MANY, MOST_MORE, UPDATES, LEAST_BATCH = 3000, 3.0, 40, 8
-"""With fewer than MANY sentences there are more epochs, up to MOST_MORE times as many; and as small batches as give
+"""With fewer than MANY sentences there are more epochs, up to MOST_MORE times as many, and batches small enough for
 UPDATES per epoch, but not below LEAST_BATCH (docs/decisions/0012)."""
 
 
 def scarcity(sentences: int) -> float:
-    """How much more, or less, of something there is with few sentences: from 1 with MANY up to MOST_MORE."""
+    """The factor by which defaults change with few sentences: from 1 with MANY up to MOST_MORE."""
     return max(1.0, min(MOST_MORE, math.sqrt(MANY / max(1, sentences))))
 
 
 def fewer(batch: int, sentences: int) -> int:
-    """The size of a batch, if it is not given: less than usual if there are few sentences."""
+    """The default batch size: smaller if there are few sentences."""
     return min(batch, max(LEAST_BATCH, sentences // UPDATES)) if sentences < MANY else batch
 
 
@@ -34,7 +34,7 @@ OBJECTIVES = ("generative", "discriminative")
 
 @dataclass(frozen=True)
 class EpochOptions(Options):
-    """How long to learn."""
+    """How long to train."""
 
     epochs: int = option(15, "Passes over the data; more if there is little.", group=LEARNING, least=1, may_change=True)
     patience: int = option(
@@ -44,20 +44,18 @@ class EpochOptions(Options):
 
 @dataclass(frozen=True)
 class GradientOptions(EpochOptions):
-    """How parameters are learned by gradients; docs/decisions/0006 has the reasons for the defaults."""
+    """Options of gradient training; docs/decisions/0006 has the reasons for the defaults."""
 
-    learning_rate: float = option(0.02, "Adam's step in the first epoch.", group=LEARNING, least=1e-9)
-    decay: float = option(
-        0.95, "What the learning rate is multiplied by after each epoch.", group=LEARNING, least=0.0, most=1.0
-    )
+    learning_rate: float = option(0.02, "Adam's step size in the first epoch.", group=LEARNING, least=1e-9)
+    decay: float = option(0.95, "Factor for the learning rate after each epoch.", group=LEARNING, least=0.0, most=1.0)
     l2: float = option(
-        2.0, "How strongly parameters are pulled towards their start; divided by the number of sentences.",
+        2.0, "Strength of L2 regularisation towards the initial values; divided by the number of sentences.",
         group=LEARNING, least=0.0,
     )  # fmt: skip
     batch: int = option(64, "Sentences per update; fewer if there are few.", group=LEARNING, least=1)
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """Smaller batches and more epochs where there are few sentences, so that there are enough updates."""
+        """Smaller batches and more epochs if there are few sentences, so that there are enough updates."""
         more = scarcity(sentences)
         return self.unless_given(
             given,
@@ -67,19 +65,19 @@ class GradientOptions(EpochOptions):
         )
 
     def as_base(self, sentences: int, given: Collection[str]) -> Self:
-        """Smaller batches, but no more epochs: contexts gain more on top of a family that was not learned for long."""
+        """Smaller batches, but not more epochs: contexts gain more on top of a family that was not trained for long."""
         return replace(self.for_size(sentences, given), epochs=self.epochs, patience=self.patience)
 
 
 @dataclass(frozen=True)
 class ForestOptions(Options):
-    """Of which forests the likelihood of trees given words is learned."""
+    """Options for the forests of training sentences."""
 
     p_min: float = option(
-        1e-4, "Leave out what the treebank grammar finds less probable than this.", group=FORESTS, least=1e-12, most=0.1
+        1e-4, "Prune what has a lower posterior under the treebank grammar.", group=FORESTS, least=1e-12, most=0.1
     )
     forest_length: int = option(
-        50, "Learn by gradients from sentences of at most this many words; longer ones only count in the treebank "
+        50, "Train by gradients on sentences of at most this many words; longer ones only count in the treebank "
         "grammar.", group=FORESTS, least=1,
     )  # fmt: skip
     memory: float = option(

@@ -1,4 +1,4 @@
-"""How a piece of work is carried out: seed, workers, progress, checkpoints, scores."""
+"""How training is carried out: seed, workers, progress, checkpoints, scores."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 Score = Callable[[Any], tuple[float, dict[str, Any]]]
-"""Of a family: the number to make large, and facts to report with it."""
+"""Returns, for a family, the number to maximise, and facts to report with it."""
 
 Keep = Callable[[str, Any], None]
-"""Receives a name and a family that is worth keeping beside the one that is learned."""
+"""Receives a name and a family to save in addition to the final one."""
 
 
 class Workers(Protocol):
-    """What applies a function to many items at once; results come in the order of the items."""
+    """Applies a function to many items in parallel; results are in the order of the items."""
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """function(item) for each item, in order."""
@@ -30,12 +30,12 @@ class Workers(Protocol):
 
 @dataclass(frozen=True)
 class Run:
-    """What learning needs beside data and options.
+    """What training needs besides data and options.
 
-    score: scores a family on held-out data; None if there is none. checkpoint: where the state of a long run is kept.
-    workers: threads if not given; sums over items are taken in a fixed order, so workers change no bit of the result.
-    place: the stage of the run that this is, such as run.0. A round is an epoch or a cycle. fixed: how many rounds a
-    stage has, by its place, where that is known before. best: gets the number of the best round of each stage.
+    score: scores a family on held-out data; None if there is none. checkpoint: where the state of a long run is saved.
+    workers: threads if not given; sums over items are taken in a fixed order, so the result is bit-identical for any
+    workers. place: the current stage of the run, such as run.0. A round is an epoch or a cycle. fixed: the number of
+    rounds of a stage, by its place, if known in advance. best: receives the number of the best round of each stage.
     """
 
     seed: int = 0
@@ -50,7 +50,7 @@ class Run:
     best: dict[str, int] = field(default_factory=dict)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """function(item) for each item, in order, by the workers."""
+        """function(item) for each item, in order, computed by the workers."""
         return self._workers.map(function, items)
 
     @cached_property
@@ -58,14 +58,14 @@ class Run:
         return self.workers or Threads(self.threads)
 
     def stage(self, number: int, **facts: Any) -> Run:
-        """The same for one of several stages of a run, with a checkpoint of its own."""
+        """A copy for one of several stages of a run, with its own checkpoint."""
         checkpoint = self.checkpoint and self.checkpoint.stage(number, **facts)
         return replace(self, checkpoint=checkpoint, workers=self._workers, place=f"{self.place}.{number}")
 
     def rounds(self, most: int) -> int:
-        """How many rounds this stage has: as many as are known to be best, or `most`."""
+        """The number of rounds of this stage: the known best number, or `most`."""
         return self.fixed.get(self.place, most)
 
     def note(self, best: int) -> None:
-        """Remember the best round of this stage."""
+        """Record the best round of this stage."""
         self.best[self.place] = best

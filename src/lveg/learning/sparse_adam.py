@@ -1,4 +1,4 @@
-"""Stochastic gradient learning of many parameters, of which each batch concerns some."""
+"""Sparse Adam for many parameters, of which each batch uses some."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lveg.kernels.sparse_adam import fill_average, sparse_adam_step
 class SparseAdam:
     """Adam without momentum, with L2 towards 0, and the average of the parameters over about the last `horizon` steps.
 
-    A step costs what it changes. pull: the strength of the L2 penalty.
+    The cost of a step is linear in what it changes. pull: the strength of the L2 penalty.
     """
 
     value: Floats
@@ -29,12 +29,12 @@ class SparseAdam:
 
     @classmethod
     def at(cls, value: Floats, rate: float, pull: float, horizon: float) -> SparseAdam:
-        """Before the first step."""
+        """The state before the first step."""
         last = np.zeros(value.size, np.int32)
         return cls(value.copy(), rate, pull, max(horizon, 1.0), np.zeros_like(value), last, value.copy())
 
     def step(self, slopes: Floats, touched: Sequence[Ints], share: float, slow: float = 1.0) -> None:
-        """One step along the gradient, of the parameters that have a slope (see `Optimiser`)."""
+        """One step along the gradient, for the parameters that have a gradient (see `Optimiser`)."""
         self.steps += 1
         for numbers in touched:
             sparse_adam_step(
@@ -50,5 +50,5 @@ class SparseAdam:
         return average
 
     def arrays(self) -> dict[str, Floats]:
-        """What a checkpoint must hold, beside the number of steps."""
+        """The arrays for a checkpoint, besides the number of steps."""
         return {name: getattr(self, name) for name in ("value", "second", "last", "kept")}

@@ -41,7 +41,7 @@ GRID, MOST_STEPS, LEAST_WEIGHT = 1 / 64, 127, 1 / 80
 """Weights are quantised to multiples of GRID, as int8; those below LEAST_WEIGHT are dropped."""
 
 LIKELY = 0.1
-"""A word's tags are those that it has at least this often."""
+"""Minimum share of the tags of a word that features use."""
 
 _TEMPLATES = all_templates()
 _MOST_PER_EDGE = 2 * sum(len(templates) for templates in _TEMPLATES)
@@ -51,10 +51,10 @@ _MOST_CACHED = 200_000  # words
 
 @dataclass(frozen=True, eq=False)
 class Features(ForestContext):
-    """Weights of features, one vector; `table` leads from the key of a feature to its weight.
+    """Weights of features, in one vector; `table` maps the key of a feature to its weight.
 
-    dropout: the share of properties that is left out at random while the weights are learned. least: slopes of edges
-    below it are neglected then. least_share: features get a weight if they have an edge with this posterior.
+    dropout: the share of properties that are dropped at random during training. least: edges with smaller gradients are
+    ignored in training. least_share: features get a weight if they occur at an edge with this posterior.
     """
 
     grammar: Grammar
@@ -80,7 +80,7 @@ class Features(ForestContext):
 
     @cached_property
     def _tags(self) -> tuple[list[int], list[int]]:
-        """Of each terminal its likeliest tag, and a number that stands for all tags that it is likely to have."""
+        """For each terminal its most likely tag, and a number that represents the set of its likely tags."""
         lexical = self.grammar.kind_slice("lexical")
         share = np.zeros((self.grammar.lexicon.n_terminals, len(self.grammar.tags)))
         tag = self.grammar.rule_lhs[lexical] - self.grammar.n_nonterminals
@@ -90,7 +90,7 @@ class Features(ForestContext):
         return share.argmax(axis=1).tolist(), sets
 
     def _word_atoms(self, word: str) -> tuple[int, ...]:
-        """What is known of a word, in the order of ATOMS."""
+        """The atoms of a word, in the order of ATOMS."""
         found = self._atoms.get(word)
         if found is None:
             terminal = self.grammar.lexicon.terminal(word)
@@ -101,7 +101,7 @@ class Features(ForestContext):
         return found
 
     def _word_texts(self, word: str) -> dict[str, str]:
-        """What is known of a word, in words, by atom."""
+        """The atoms of a word as text, by atom."""
         lexical, terminal = self.grammar.kind_slice("lexical"), self.grammar.lexicon.terminal(word)
         own = np.flatnonzero(self.grammar.rule_left[lexical] == terminal) + lexical.start
         share = self.grammar.count[own] / max(self.grammar.count[own].sum(), 1e-300)
@@ -116,14 +116,14 @@ class Features(ForestContext):
         return forest_rows(words, forest)
 
     def score(self, rows: Ints, noise: int = 0, kept: Kept | None = None) -> Floats:
-        """The sum of the weights of each edge's features; without noise, times the share that noise would leave."""
+        """The sum of the weights of each edge's features; without noise, times the share that dropout would keep."""
         found = np.zeros(sum_of(rows, N_EDGES))
         share = np.ones_like(found) if kept is None else kept.astype(np.float64)
         self._visit(rows, self.table, found, share, least=0.5, noise=noise)
         return found if noise else found * (1.0 - self.dropout)
 
     def reasons(self, grammar: Grammar, forest: Forest, edges: Ints) -> list[list[Term]]:
-        """For each of some edges with rules its features that weigh something, in words, with their weights."""
+        """For each of some edges with rules, its features with nonzero weights, as text, and their weights."""
         rows, texts = self.rows(forest), [self._word_texts(word) for word in forest.words]
         return [self._edge_reasons(grammar, forest, edge, rows, texts) for edge in edges.tolist()]
 
@@ -151,14 +151,14 @@ class Features(ForestContext):
         return found
 
     def add(self, rows: Ints, edge_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
-        """Add the slope of each edge to its features."""
+        """Add the gradient of each edge to its features."""
         touched = np.empty(slope.size, np.int32)
         if not noise:
             edge_slope = edge_slope * (1.0 - self.dropout)
         return touched[: self._visit(rows, self.table, None, edge_slope, slope, touched, self.least, noise)]
 
     def grown(self, examples: Iterable[tuple[Ints, Floats]]) -> Features:
-        """With weights, all 0, for the features of the edges whose posterior is at least `least_share`."""
+        """A copy with weights of 0 for the features of the edges whose posterior is at least `least_share`."""
         table, size, least = empty_table(2**16), 0, self.least_share
         for rows, share in examples:
             room = size + _MOST_PER_EDGE * int((share >= least).sum())
@@ -180,7 +180,7 @@ class Features(ForestContext):
         )  # fmt: skip
 
     def rounded(self) -> Features:
-        """The same with quantised weights, and without features that weigh nothing then."""
+        """A copy with quantised weights, without features whose weight becomes 0."""
         weight = self.value * (1.0 - self.dropout)
         steps = _steps(np.where(np.abs(weight) < LEAST_WEIGHT, 0.0, weight))
         kept = np.flatnonzero(self.table.key != EMPTY)
@@ -197,7 +197,7 @@ class Features(ForestContext):
         return {"key": self.table.key[kept], "steps": _steps(self.value)[self.table.number[kept]]}
 
     def facts(self) -> Facts:
-        """None."""
+        """Empty."""
         return {}
 
     @classmethod
@@ -207,7 +207,7 @@ class Features(ForestContext):
         check_facts(facts, {})
         key, steps = arrays["key"], arrays["steps"]
         if key.shape != steps.shape or (key[:1] < 0).any() or (np.diff(key) <= 0).any():
-            raise GrammarError("its features are not in order, or are not as many as its weights")
+            raise GrammarError("its features are not in order, or their number differs from that of its weights")
         return cls(grammar, table_of(key), GRID * steps)
 
     def describe(self) -> Facts:
@@ -219,18 +219,18 @@ _EDGE = tuple(-1 - index for index in range(len(ATOMS)))
 
 
 def number(text: str) -> int:
-    """A number that stands for a text."""
+    """A hash of a text."""
     return crc32(text.encode(errors="surrogatepass")) & 0x7FFFFFFF
 
 
 def letters(word: str) -> tuple[str, ...]:
-    """The shape, beginnings and ends of a word, in the order of ATOMS."""
+    """The shape, prefixes and suffixes of a word, in the order of ATOMS."""
     lowered = word.lower()
     return (shape(word), lowered[:2], lowered[:3], lowered[-1:], lowered[-2:], lowered[-3:], lowered[-4:])
 
 
 def empty_table(capacity: int) -> Table:
-    """A table without any feature."""
+    """An empty table."""
     return Table(np.full(capacity, EMPTY, np.int32), np.zeros(capacity, np.int32))
 
 

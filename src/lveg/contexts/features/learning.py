@@ -1,4 +1,4 @@
-"""Surface features before anything is learned of them."""
+"""Surface features at the start of training."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lveg.learning.adagrad import AdaGrad
 from lveg.learning.data import TreeData
 
 LEAST_SLOPE = 1e-3
-"""Edges whose posterior is smaller do not count in a gradient."""
+"""Edges with a smaller posterior are ignored in gradients."""
 
 
 def start(data: TreeData, options: FeatureOptions, seed: int) -> Start:
-    """Features without any weight; `grown` gives them some."""
+    """Features without any weights; `grown` adds them."""
     first = Features(
         data.grammar, empty_table(2), np.zeros(0), options.feature_dropout, LEAST_SLOPE, options.feature_share
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Surface features in words: what a template finds at a place of a sentence."""
+"""Surface features as text: what a template matches at a position of a sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lveg.contexts.features.templates import PLACES, Template
 from lveg.kernels import features as kernel
 
 LENGTHS = ("0", "1", "2", "3", "4", "5", "6-7", "8-10", "11-15", "16-20", "over 20")
-"""The lengths that kernels tell apart."""
+"""The lengths that kernels distinguish."""
 
 _PLACES = {
     "second": "second", "before": "before", "before2": "2 before", "last": "last", "last2": "last but one",
@@ -21,7 +21,7 @@ _QUOTED = {"word": "form", "lower": "word", "prefix2": "prefix", "prefix3": "pre
 
 
 class Anchor(NamedTuple):
-    """Where a template looks: a span with its split, and whether it is a word's own rule."""
+    """The position of a template: a span with its split, and whether it is a word's own rule."""
 
     start: int
     split: int
@@ -30,7 +30,7 @@ class Anchor(NamedTuple):
 
 
 def template_text(template: Template, anchor: Anchor, texts: Sequence[Mapping[str, str]]) -> str:
-    """What a template finds, such as `first word "the" & last tag NN`; texts: of each word, for each atom."""
+    """What a template matches, such as `first word "the" & last tag NN`; texts: of each word, for each atom."""
     return " & ".join(_part_text(name, anchor, texts) for name in template)
 
 

@@ -1,4 +1,4 @@
-"""How surface features are learned."""
+"""Training options of surface features."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from lveg.options import Options, option
 
 @dataclass(frozen=True)
 class FeatureOptions(Options):
-    """How surface features are learned; docs/decisions/0011 has the reasons for the defaults."""
+    """Training options of surface features; docs/decisions/0011 has the reasons for the defaults."""
 
     feature_rate: float = option(
-        0.1, "AdaGrad's step for the weights of features; less if there is little data.", group=CONTEXT, least=1e-9
+        0.1, "AdaGrad's step size for feature weights; smaller if there is little data.", group=CONTEXT, least=1e-9
     )
     feature_dropout: float = option(
-        0.3, "Share of the properties of a phrase that is left out at random while weights are learned.",
+        0.3, "Dropout: share of the properties of a phrase that are left out at random during training.",
         group=CONTEXT, least=0.0, most=0.95,
     )  # fmt: skip
     feature_share: float = option(
-        0.01, "Features get a weight if they are part of a gold tree, or of a rule with this posterior before.",
+        0.01, "Features get a weight if they occur in a gold tree, or at a rule with this posterior without features.",
         group=CONTEXT, least=0.0, most=1.0,
     )  # fmt: skip
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """Smaller steps where there are few sentences."""
+        """Smaller steps if there are few sentences."""
         return self.unless_given(given, feature_rate=round(self.feature_rate / math.sqrt(scarcity(sentences)), 3))

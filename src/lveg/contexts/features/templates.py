@@ -1,4 +1,4 @@
-"""What surface features look at: atoms of words, and templates that put them together."""
+"""Atoms of words, and the templates that combine them to surface features."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lveg.grammar.grammar import Ints
 from lveg.kernels import features as kernel
 
 ATOMS = ("word", "lower", "tag", "tags", "shape", "prefix2", "prefix3", "suffix1", "suffix2", "suffix3", "suffix4")
-"""What is known of a word. tag: the likeliest of the words' own tags. tags: all that are at all likely."""
+"""The atoms of a word. tag: its most likely tag. tags: the set of its likely tags."""
 
 
 class Part(NamedTuple):
-    """An atom of a word at a place, or something about the span."""
+    """An atom of a word at a position, or a property of the span."""
 
     anchor: int
     offset: int = 0
@@ -24,7 +24,7 @@ class Part(NamedTuple):
 
     @property
     def code(self) -> int:
-        """As kernels read it."""
+        """The part as encoded for kernels."""
         atom = ATOMS.index(self.atom)
         return self.anchor * kernel.WIDEST**2 + (self.offset + kernel.WIDEST // 2) * kernel.WIDEST + atom
 
@@ -110,7 +110,7 @@ def parts(template: Template) -> list[Part]:
 
 
 def encode(templates: Sequence[Template]) -> Ints:
-    """Templates as kernels read them."""
+    """Templates as encoded for kernels."""
     codes = np.full((len(templates), kernel.MOST_PARTS), -1, np.int32)
     for row, template in enumerate(templates):
         codes[row, : len(template)] = [part.code for part in parts(template)]

@@ -5,7 +5,7 @@ from lveg.families.registry import Kind
 KIND = Kind(
     name="gm",
     task="parser",
-    summary="Vectors as subtypes, and for every rule a mixture of Gaussians over them; learned by gradients.",
+    summary="Vectors as subtypes, and a mixture of Gaussians over them for every rule; learned by gradients.",
     family="lveg.families.gm.family:Gm",
     options="lveg.families.gm.options:GmOptions",
     learning="lveg.families.gm.learning:learn",

@@ -23,10 +23,10 @@ from lveg.kernels.gm_sample import draw_many
 
 @dataclass(frozen=True)
 class ComponentPruning:
-    """An approximation that exact inference does not need: large mixtures lose their smallest components.
+    """Component pruning, an approximation that exact inference does not need: the smallest components are dropped.
 
-    Of c > k_min components of an inside or outside score the min(k_min + floor(c ** theta), k_max) largest are kept
-    (section 3.2 of the paper); k_min = k_max is its k_hard.
+    Of c > k_min components of an inside or outside score, the min(k_min + floor(c ** theta), k_max) largest are kept
+    (section 3.2 of the paper); k_min = k_max is the paper's k_hard.
     """
 
     k_min: int
@@ -39,10 +39,10 @@ class ComponentPruning:
 
 
 MOST_PARAMETER = 200.0
-"""Bound on abs(parameter): exp of twice as much is finite; learned ones are far below it."""
+"""Bound on abs(parameter): exp of twice this is finite; learned parameters are far below it."""
 
 Parts = tuple[Floats, Floats, Floats]
-"""Something for every parameter, in the shapes of log weights, means and log standard deviations."""
+"""Values for every parameter, in the shapes of log weights, means and log standard deviations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Gm(ForestFamily):
 
     log_weight: (C,). mean: (dim, G), one column per Gaussian; log_std: (1, G) for spherical, (dim, G) for diagonal
     covariances. first: the columns of component c are first[0] + c for its left-hand side, first[1] + c for its left
-    child and first[2] + c for its right child, where its rule has them. pruning: None for exact inference.
+    child and first[2] + c for its right child, if its rule has them. pruning: None for exact inference.
     """
 
     ptr: Ints
@@ -76,12 +76,12 @@ class Gm(ForestFamily):
 
     @cached_property
     def components(self) -> Components:
-        """The parameters as the kernels want them."""
+        """The parameters as the kernels need them."""
         return Components(self.ptr, np.exp(self.log_weight), self.mean, np.exp(2.0 * self.log_std), self.first)
 
     @cached_property
     def most(self) -> int:
-        """The largest number of components that a rule has."""
+        """The largest number of components of any rule."""
         return int(np.diff(self.ptr).max(initial=1))
 
     @cached_property
@@ -95,13 +95,13 @@ class Gm(ForestFamily):
         return replace(self, log_weight=log_weight, mean=mean, log_std=log_std)
 
     def parts(self, vector: Floats) -> Parts:
-        """A vector of something for every parameter as views of log weights, means and log standard deviations."""
+        """Views of a parameter-shaped vector as log weights, means and log standard deviations."""
         a = self.log_weight.size
         b = a + self.mean.size
         return vector[:a], vector[a:b].reshape(self.mean.shape), vector[b:].reshape(self.log_std.shape)
 
     def arrays(self) -> Arrays:
-        """The parameters, and which components are whose."""
+        """The parameters, and the rule of each component."""
         return {"ptr": self.ptr, "log_weight": self.log_weight, "mean": self.mean, "log_std": self.log_std}
 
     @classmethod
@@ -122,10 +122,10 @@ class Gm(ForestFamily):
 
     @classmethod
     def from_subtypes(cls, family: DiscreteFamily) -> Gm:
-        """A grammar with discrete subtypes as one with vectors: trees weigh the same  [math: subtypes].
+        """A grammar with discrete subtypes as one with vectors, with the same tree weights  [math: subtypes].
 
-        Each choice of a rule's subtypes is a component. Subtypes are points so far apart that two Gaussians overlap by
-        1 or by next to nothing. A rule of weight 0 has a component at points that nothing meets.
+        Each combination of a rule's subtypes is a component. Subtypes are points so far apart that two Gaussians
+        overlap by 1 or by almost 0. A rule of weight 0 has a component at points far from all others.
         """
         rules = family.subtype_rules()
         above, below = rules.first[-1], rules.first[-1] + 1
@@ -176,7 +176,7 @@ class Gm(ForestFamily):
         return Posterior(log_z, node, edge, _NOTHING)
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
-        """Derivations drawn from the posterior, independently; edges with parents first."""
+        """Derivations sampled independently from the posterior; edges with parents first."""
         if not np.isfinite(self.log_z(forest, log_factor)):
             raise GrammarError("no derivation has any weight: there is none to draw")
         n_edges = 2 * forest.n_nodes
@@ -188,13 +188,13 @@ class Gm(ForestFamily):
         return [origin[row[:size]] for row, size in zip(chosen, sizes, strict=True)]
 
     def count_cut(self, plans: Ints) -> tuple[Floats, int, int]:
-        """(log Z of each plan, components that scores had, components that pruning cut)."""
+        """(log Z of each plan, number of components of scores, number of components that were pruned)."""
         cut = self._cut()
         log_z = self._log_zs(plans, None, cut)
         return (log_z, 0, 0) if cut is None else (log_z, int(cut.tally[0]), int(cut.tally[1]))
 
     def _cut(self) -> Cut | None:
-        """The component pruning as the kernels want it."""
+        """The component pruning as the kernels need it."""
         if self.pruning is None:
             return None
         return Cut(self.pruning.k_min, self.pruning.k_max, self.pruning.theta, np.zeros(2, np.int64))
@@ -219,7 +219,7 @@ class Gm(ForestFamily):
 
 
 class _Sums(NamedTuple):
-    """Sums over the derivations of a plan, and with what they were made."""
+    """Sums over the derivations of a plan, and the arrays used to compute them."""
 
     plan: Plan
     table: Table
@@ -231,11 +231,11 @@ _NOTHING = np.empty(0)
 
 
 FAR = 16.0
-"""Gaussians of variance 1 / (4 pi) at this distance overlap by less than 1e-300; at one place they overlap by 1."""
+"""Gaussians of variance 1 / (4 pi) at this distance overlap by less than 1e-300; at the same point, by 1."""
 
 
 def _grid(numbers: Ints) -> Floats:
-    """A point for each number, FAR from those of other numbers: (dim, size), in as few dimensions as are needed."""
+    """A point for each number, FAR from those of other numbers: (dim, size), in as few dimensions as possible."""
     side = 2 * int(MOST_PARAMETER / FAR) + 1
     digits = [numbers % side]
     while (numbers >= side).any():
@@ -245,12 +245,12 @@ def _grid(numbers: Ints) -> Floats:
 
 
 def plan(forest: Forest) -> Ints:
-    """What inference needs to know of a forest, whatever the parameters, in one compact array."""
+    """The forest as inference needs it, independent of the parameters, in one compact array."""
     return pack_plan(forest.node_symbol, forest.edge_ptr, forest.edge_rule, forest.edge_left, forest.edge_right)
 
 
 def columns_of(grammar: Grammar, ptr: Ints) -> Ints:
-    """Where the columns of left-hand sides, left and right children begin, and how many there are: (4,)."""
+    """The first columns of left-hand sides, left and right children, and the number of columns: (4,)."""
     n_left, n_right = int(ptr[grammar.lexical_start]), int(ptr[grammar.n_binary])
     return np.cumsum([0, int(ptr[-1]), n_left, n_right])
 
@@ -265,10 +265,10 @@ def start(
     spread: float = 0.05,
     seed: int = 0,
 ) -> Gm:
-    """A grammar to start learning from: weights alpha × P(rule), means uniform within ± spread, unit deviations.
+    """The initial grammar: weights alpha × P(rule), means uniform within ± spread, unit deviations.
 
-    components: how many Gaussians every rule has, or each. alpha None makes a rule's total weight about P(rule): an
-    overlap of two Gaussians at the start is about (4 pi)^(-dim/2).
+    components: the number of components of all rules, or of each. alpha None makes a rule's total weight about P(rule):
+    the initial overlap of two Gaussians is about (4 pi)^(-dim/2).
     """
     if covariance not in COVARIANCES:
         raise GrammarError(f"covariance {covariance!r} is not one of {', '.join(COVARIANCES)}")

@@ -1,4 +1,4 @@
-"""Learning a Gaussian mixture grammar: minus the log conditional likelihood of gold trees over pruned forests."""
+"""Training a Gaussian mixture grammar by the conditional likelihood of gold trees over pruned forests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lveg.learning.memory import check_memory
 from lveg.learning.run import Run
 
 SMALL_SHARE = 1e-3
-"""A component with a smaller share of its rule's weight is next to nothing."""
+"""A component with a smaller share of its rule's weight is removed."""
 
 
 def learn(data: TreeData, options: GmOptions, run: Run) -> tuple[Gm, Facts]:
@@ -46,7 +46,7 @@ def prepare(data: TreeData, options: GmOptions, run: Run) -> Examples:
 
 
 def learn_from(data: TreeData, examples: Examples, options: GmOptions, run: Run) -> Gm:
-    """`learn`, from examples that are there already."""
+    """Like `learn`, with given examples."""
     learned = first_grammar(data, options, run)
     k_min, k_max = (options.k_hard, options.k_hard) if options.k_hard else (options.k_min, options.k_max)
     if k_max:
@@ -80,7 +80,7 @@ def learn_from(data: TreeData, examples: Examples, options: GmOptions, run: Run)
 
 
 def first_grammar(data: TreeData, options: GmOptions, run: Run) -> Gm:
-    """The grammar that learning starts from."""
+    """The grammar that training starts from."""
     components = 1 if options.split else n_components(data.grammar, options)
     if options.start is None:
         return start(
@@ -88,14 +88,14 @@ def first_grammar(data: TreeData, options: GmOptions, run: Run) -> Gm:
             run.seed,
         )  # fmt: skip
     if data.start is None:
-        raise UsageError("--start is not for the base of another grammar")
+        raise UsageError("--start cannot be used for the base of another grammar")
     if not isinstance(data.start, DiscreteFamily):
         raise UsageError(f"{options.start}: is of model {data.start.name}, which has no discrete subtypes")
     return start_from(data.start, data, n_components(data.grammar, options), options, run)
 
 
 def n_components(grammar: Grammar, options: GmOptions) -> Ints:
-    """How many components each rule gets."""
+    """The number of components of each rule."""
     counts = np.full(grammar.n_rules, options.components)
     if options.by_frequency:
         counts = np.minimum(1 + np.log2(np.maximum(grammar.count, 1.0)).astype(int), counts)
@@ -103,7 +103,7 @@ def n_components(grammar: Grammar, options: GmOptions) -> Ints:
 
 
 def n_parameters(grammar: Grammar, options: GmOptions) -> int:
-    """How many parameters the grammar gets."""
+    """The number of parameters of the grammar."""
     ptr = np.concatenate([[0], np.cumsum(n_components(grammar, options))])
     n_gaussians = int(columns_of(grammar, ptr)[-1])
     n_deviations = options.dim if options.covariance == "diagonal" else 1
@@ -111,14 +111,14 @@ def n_parameters(grammar: Grammar, options: GmOptions) -> int:
 
 
 def _stages(options: GmOptions) -> list[int]:
-    """Epochs before, between and after splits: a quarter of all before each split, the rest at last."""
+    """Numbers of epochs before, between and after splits: a quarter of all before each split, the rest at the end."""
     splits = (options.components - 1).bit_length() if options.split else 0
     few = max(1, options.epochs // 4)
     return [*([few] * splits), max(1, options.epochs - splits * few)]
 
 
 def halved(grammar: Grammar, model: Gm, spread: float, seed: int) -> Gm:
-    """The grammar with each component in two of half its weight, means moved at random by up to half the spread."""
+    """The grammar with each component split into two of half its weight, means moved by up to half the spread."""
     ptr = 2 * model.ptr
     *first, columns = columns_of(grammar, ptr)
     moves = np.random.default_rng(seed).uniform(-spread / 2, spread / 2, (model.mean.shape[0], int(columns)))
@@ -133,7 +133,7 @@ def halved(grammar: Grammar, model: Gm, spread: float, seed: int) -> Gm:
 
 
 def best_forest(data: TreeData, forest: Forest, gold: Forest, count: int) -> Forest:
-    """The part of a forest that the rules of the treebank grammar's best trees, and of the gold tree, make."""
+    """The part of a forest made by the rules of the treebank grammar's best trees and of the gold tree."""
     scores = np.log(Pcfg(data.weight).posterior(forest).edge_weight)
     edges = np.unique(np.concatenate([edges for _, edges in best_derivations(forest, scores, count)]))
     kept = build_forest(data.grammar, forest.words, anchored_rules(forest, edges))
@@ -141,9 +141,9 @@ def best_forest(data: TreeData, forest: Forest, gold: Forest, count: int) -> For
 
 
 def weight_spread(model: Gm) -> tuple[float, Floats]:
-    """The summed log shares of components, from SMALL_SHARE upwards, and the derivative in the log weights.
+    """The sum of log(share + SMALL_SHARE) over components, and its derivative with respect to the log weights.
 
-    It is small where few components have all the weight: a Dirichlet prior's logarithm, kept finite.
+    It is small if few components have all the weight: the logarithm of a Dirichlet prior, kept finite.
     """
     counts, begins = np.diff(model.ptr), model.ptr[:-1]
     shares = weight_shares(model)
@@ -153,7 +153,7 @@ def weight_spread(model: Gm) -> tuple[float, Floats]:
 
 
 def weight_shares(model: Gm) -> Floats:
-    """What part of its rule's weight each component has."""
+    """The share of each component in its rule's weight."""
     counts, begins = np.diff(model.ptr), model.ptr[:-1]
     largest = np.maximum.reduceat(model.log_weight, begins)
     weights = np.exp(model.log_weight - np.repeat(largest, counts))
@@ -162,7 +162,7 @@ def weight_shares(model: Gm) -> Floats:
 
 
 def without_small(grammar: Grammar, model: Gm, least: float = SMALL_SHARE) -> Gm:
-    """The grammar without the components that have less than a share of their rule's weight."""
+    """The grammar without the components that have less than this share of their rule's weight."""
     kept = weight_shares(model) >= least
     counts = np.add.reduceat(kept, model.ptr[:-1])
     ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
@@ -175,7 +175,7 @@ def without_small(grammar: Grammar, model: Gm, least: float = SMALL_SHARE) -> Gm
 
 
 def cost_of_pruning(model: Gm, examples: Examples, most: int = 200) -> Facts:
-    """What component pruning cuts from the first training sentences, and what it makes of their log likelihood."""
+    """What component pruning removes on the first training sentences, and its effect on their log likelihood."""
     plans = examples.gather(range(min(most, len(examples))))
     signs = np.tile([-1.0, 1.0], count_packed(plans) // 2)
     pruned, seen, cut = model.count_cut(plans)

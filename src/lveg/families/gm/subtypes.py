@@ -1,4 +1,4 @@
-"""A Gaussian mixture grammar to start learning from, by a grammar with discrete subtypes  [math: start]."""
+"""An initial Gaussian mixture grammar from a grammar with discrete subtypes  [math: start]."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from lveg.learning.run import Run
 from lveg.trees import Tree
 
 PARTS = 8
-"""Parts of the treebank, each summed by one worker and added in order, so that workers change no bit."""
+"""Parts of the treebank, each summed by one worker and added in order; workers do not change the result."""
 
 LAYOUT = 3.0
-"""What distances of subtypes are multiplied by; a subtype has a variance of 1 (docs/decisions/0016)."""
+"""Factor for the distances of subtypes; a subtype has a variance of 1 (docs/decisions/0016)."""
 
-_LEAST_SHARE = 1e-4  # of a component in its rule
+_LEAST_SHARE = 1e-4  # minimum share of a component in its rule
 
 
 def start_from(family: DiscreteFamily, data: TreeData, components: Ints, options: GmOptions, run: Run) -> Gm:
-    """A grammar whose components are clusters of the choices of subtypes that each rule has.
+    """A grammar whose components are clusters of each rule's combinations of subtypes.
 
-    components: how many each rule gets; one with fewer choices has some of them more than once. A subtype is a Gaussian
-    of variance 1 at a point, close to those of its symbol that are used alike; a component has mean and variance of its
-    choices. Means are moved at random by up to the spread.
+    components: the number for each rule; if a rule has fewer combinations, some are repeated. A subtype is a Gaussian
+    of variance 1 at a point, close to other subtypes of its symbol that are used in similar ways; a component has the
+    mean and variance of its combinations. Means are moved at random by up to the spread.
     """
     rules, uses = family.subtype_rules(), expected_uses(family, data, run)
     used = uses_of_subtypes(rules, uses)
@@ -56,7 +56,7 @@ def start_from(family: DiscreteFamily, data: TreeData, components: Ints, options
 
 
 class Clusters(NamedTuple):
-    """Components. share: of each in its rule. mean: (3, C, dim). variance: (3, C), in each dimension."""
+    """Components. share: share of each in its rule. mean: (3, C, dim). variance: (3, C), for all dimensions."""
 
     share: Floats
     mean: Floats
@@ -64,11 +64,11 @@ class Clusters(NamedTuple):
 
 
 def cluster(rules: SubtypeRules, share: Floats, points: Floats, components: Ints) -> Clusters:
-    """The choices of subtypes of each rule, drawn together into as many components as it gets."""
+    """The combinations of subtypes of each rule, clustered into its components."""
     sizes, dim = np.diff(rules.ptr), len(points)
     rule = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((-share, rule))
-    counts = np.minimum(sizes, components)  # clusters; more components than that are copies
+    counts = np.minimum(sizes, components)  # clusters; additional components are copies
     ptr = np.concatenate([[0], np.cumsum(counts)])
     begins = np.repeat(rules.ptr[:-1] - ptr[:-1], counts)
     seeds = order[begins + np.arange(ptr[-1])]
@@ -90,9 +90,9 @@ def cluster(rules: SubtypeRules, share: Floats, points: Floats, components: Ints
 def densities(
     lhs: Ints, rules: SubtypeRules, used: Floats, points: Floats, found: Clusters, components: Ints
 ) -> Floats:
-    """By how much each component overlaps, on average, with the subtypes that ask for its left-hand side.
+    """The average overlap of each component with the subtypes of its left-hand side.
 
-    lhs: the symbol of each rule. It is 1 for ROOT, which is not asked for.
+    lhs: the left-hand side of each rule. The overlap is 1 for ROOT, which has no subtypes.
     """
     symbol, dim = np.repeat(lhs, components), len(points)
     met = np.ones(len(symbol))
@@ -108,7 +108,7 @@ def densities(
 
 
 def expected_uses(family: DiscreteFamily, data: TreeData, run: Run) -> Floats:
-    """How often each choice of a rule's subtypes is used in the trees."""
+    """The expected uses of each combination of a rule's subtypes in the trees."""
 
     def work(trees: list[Tree]) -> Floats:
         packed = [family.pack(tree_forest(data.grammar, tree, data.scheme)) for tree in trees]
@@ -120,15 +120,15 @@ def expected_uses(family: DiscreteFamily, data: TreeData, run: Run) -> Floats:
 
 
 def uses_of_subtypes(rules: SubtypeRules, uses: Floats) -> Floats:
-    """How often each subtype is used, by the uses of the rules below it."""
+    """The uses of each subtype, from the uses of the rules below it."""
     has_lhs = rules.lhs >= 0
     return 1e-9 + np.bincount(rules.lhs[has_lhs], uses[has_lhs], minlength=int(rules.first[-1])).astype(np.float64)
 
 
 def shares(rules: SubtypeRules, used: Floats) -> Floats:
-    """Of each choice of subtypes the share in its rule's uses, by how often its left-hand side is used, and weights.
+    """The share of each combination of subtypes in its rule's uses, from its weight and the uses of its left-hand side.
 
-    Weights are smoothed and uses in the trees are not: those are too sure of rare rules (docs/decisions/0016).
+    Weights are smoothed, but uses in the trees are not and would be overconfident for rare rules (docs/decisions/0016).
     """
     joint = np.append(used, 1.0)[rules.lhs] * np.maximum(rules.weight, 1e-30)
     found: Floats = joint / np.repeat(np.add.reduceat(joint, rules.ptr[:-1]), np.diff(rules.ptr))
@@ -138,7 +138,8 @@ def shares(rules: SubtypeRules, used: Floats) -> Floats:
 def lay_out(rules: SubtypeRules, uses: Floats, used: Floats, dim: int) -> Floats:
     """A point for each subtype, (dim, n_subtypes): multidimensional scaling of each symbol's subtypes.
 
-    The distance of two subtypes is Hellinger's, of which rules they have and of where in rules they are children.
+    The distance of two subtypes is the Hellinger distance of the rules they have and of the rule positions in which
+    they are children.
     """
     n_rules = len(rules.ptr) - 1
     rule = np.repeat(np.arange(n_rules, dtype=np.int32), np.diff(rules.ptr))
@@ -152,7 +153,7 @@ def lay_out(rules: SubtypeRules, uses: Floats, used: Floats, dim: int) -> Floats
 
 
 def _roots(first: Ints, subtypes: list[Ints], places: list[Ints], uses: Floats) -> list[Floats]:
-    """For each symbol the square roots of the distribution of its subtypes over places: (subtypes, places)."""
+    """For each symbol, the square roots of the distributions of its subtypes over places: (subtypes, places)."""
     subtype, place = np.concatenate(subtypes), np.concatenate(places)
     order = np.argsort(subtype, kind="stable")
     begins = np.searchsorted(subtype[order], first)
@@ -168,7 +169,7 @@ def _roots(first: Ints, subtypes: list[Ints], places: list[Ints], uses: Floats) 
 
 
 def scaled(table: Floats, weight: Floats, dim: int) -> Floats:
-    """Points whose distances are close to those of the rows of a table, weighted: classical scaling, (dim, rows)."""
+    """Points whose distances approximate those of the rows of a table: weighted classical scaling, (dim, rows)."""
     table = table - np.einsum("i,ij->j", weight, table)
     root = np.sqrt(weight)
     products = np.einsum("ij,kj->ik", table, table) * root * root[:, None]

@@ -1,4 +1,4 @@
-"""Expectation-maximisation for trees with subtypes: the trees are seen, the subtypes are not."""
+"""Expectation-maximisation for trees with subtypes: the trees are observed, the subtypes are not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lveg.learning.data import TreeData
 from lveg.learning.run import Run
 
 PARTS = 8
-"""Parts of the treebank, each summed by one thread and added in order: the number of threads changes no bit."""
+"""Parts of the treebank, each summed by one thread and added in order; threads do not change the result."""
 
 EM_COPIES = PARTS + 5
 """Vectors of all weights that EM holds: two grammars, the best, counts, their sum, and those of the parts."""
@@ -34,14 +34,14 @@ class Uses:
 
 @dataclass(frozen=True)
 class TreeEm:
-    """The trees to learn from, packed, in parts."""
+    """The packed training trees, in parts."""
 
     grammar: Grammar
     parts: list[Ints]
     run: Run
 
     def expect(self, model: Lvg) -> Uses:
-        """The expected uses by a grammar."""
+        """The expected uses under a grammar."""
 
         def work(part: Ints) -> tuple[Floats, Floats, float]:
             slope, usage = np.zeros(model.shape.size), np.zeros(model.shape.n_subtypes)
@@ -57,13 +57,13 @@ class TreeEm:
         return Uses(rules, subtypes, total)
 
     def maximise(self, shape: Shape, uses: Uses, smoothing: SmoothingOptions) -> Lvg:
-        """The grammar with the probabilities that the uses give."""
+        """The grammar with probabilities estimated from the uses."""
         counts = uses.rules.copy()
         self._keep_counts(shape, counts, smoothing.class_tokens)
         return from_counts(shape, counts, smoothing.smooth_rules, smoothing.smooth_words)
 
     def losses(self, model: Lvg, usage: Floats) -> Floats:
-        """Approximate loss of log likelihood if subtypes 2 i and 2 i + 1 of a symbol become one, at the first."""
+        """Approximate loss of log likelihood if subtypes 2 i and 2 i + 1 of a symbol are merged, at index 2 i."""
 
         def work(part: Ints) -> Floats:
             loss = np.zeros(model.shape.n_subtypes)
@@ -74,7 +74,7 @@ class TreeEm:
         return total
 
     def _keep_counts(self, shape: Shape, counts: Floats, tokens: float) -> None:
-        """Rescale to lexicon counts; keep the split among subtypes, mixed with some tokens of the word's class."""
+        """Rescale to lexicon counts; keep the split among subtypes, smoothed with pseudo-counts of the word's class."""
         start, ptr = self.grammar.lexical_start, shape.blocks.ptr
         for first, last in self._tag_rules:
             rows = counts[ptr[first] : ptr[last]].reshape(last - first, -1)
@@ -97,7 +97,7 @@ class TreeEm:
 
     @cached_property
     def _class_rule(self) -> Ints:
-        """For each lexical rule of a known word the one of its tag and the word's class; -1 where there is none."""
+        """For each lexical rule of a known word, the rule of its tag and the word's class; -1 if there is none."""
         grammar, lexicon = self.grammar, self.grammar.lexicon
         of_word = [lexicon.class_of(word) for word in lexicon.words]
         found = np.full(grammar.n_rules - grammar.lexical_start, -1, np.int32)
@@ -111,14 +111,14 @@ class TreeEm:
 
 
 def _mixed(rows: Floats, prior: Floats, tokens: float) -> Floats:
-    """Rows as shares that sum to one, mixed with some tokens of the prior; the prior where they are nothing."""
+    """Rows as shares that sum to one, smoothed with pseudo-counts of the prior; the prior for rows of zeros."""
     tokens = max(tokens, 1e-9)
     shares: Floats = (rows + tokens * prior) / (rows.sum(axis=1, keepdims=True) + tokens)
     return shares
 
 
 def tree_em(data: TreeData, run: Run) -> TreeEm:
-    """The trees to learn from, packed."""
+    """The packed training trees."""
     packed = [pack(tree_forest(data.grammar, tree, data.scheme)) for tree in data.trees]
     parts = [np.concatenate(packed[index::PARTS]) for index in range(min(PARTS, len(packed)))]
     return TreeEm(data.grammar, parts, run)

@@ -1,4 +1,4 @@
-"""Latent variable grammars: every symbol has discrete subtypes, every rule a weight for each choice of them.
+"""Latent variable grammars: every symbol has discrete subtypes, every rule a weight for each combination of them.
 
 With one subtype per symbol this is the PCFG.
 """
@@ -34,15 +34,15 @@ from lveg.kernels.lvg_levels import Levels, coarse_to_fine
 Places = npt.NDArray[np.int64]
 
 MOST_SUBTYPES = 4096
-"""No symbol has more subtypes."""
+"""Maximum number of subtypes of a symbol."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How many subtypes each symbol has, and so where the weights of each rule are.
+    """The number of subtypes of each symbol, which determines where the weights of each rule are.
 
-    lhs, left, right: the symbols of each rule, NONE for ROOT and for what is no symbol. Subtypes of all symbols are
-    numbered through: those of a symbol begin at first[symbol].
+    lhs, left, right: the symbols of each rule, NONE for ROOT and for slots that are not symbols. Subtypes of all
+    symbols are numbered consecutively: those of a symbol begin at first[symbol].
     """
 
     subtypes: Ints
@@ -59,7 +59,7 @@ class Shape:
 
     @cached_property
     def first(self) -> Places:
-        """The first subtype of each symbol, and after them the number of all."""
+        """The first subtype of each symbol, and at the end the total number."""
         return np.concatenate([[0], np.cumsum(self.subtypes, dtype=np.int64)])
 
     @cached_property
@@ -84,7 +84,7 @@ class Shape:
 
     @cached_property
     def is_tag(self) -> npt.NDArray[np.bool_]:
-        """Whether each subtype is of a tag; for ROOT too, which is none."""
+        """Whether each subtype belongs to a tag; also has an entry for ROOT, which does not."""
         tags = np.zeros(len(self.subtypes), dtype=bool)
         tags[self.lhs[self.lexical_start :]] = True
         return np.append(np.repeat(tags, self.subtypes), False)
@@ -94,7 +94,7 @@ class Shape:
         return replace(self, subtypes=np.ascontiguousarray(subtypes, np.int32))
 
     def subtypes_at(self, places: Places) -> tuple[Ints, Ints, Ints]:
-        """The subtypes of left-hand side, left and right child of the weights at some places, NONE for no symbol."""
+        """The subtypes of left-hand side, left and right child of the weights at some indices, NONE for no symbol."""
         blocks = self.blocks
         rule = np.searchsorted(blocks.ptr, places, side="right") - 1
         rest, right = np.divmod(places - blocks.ptr[rule], blocks.n_right[rule])
@@ -104,7 +104,7 @@ class Shape:
         return found[0].astype(np.int32), found[1].astype(np.int32), found[2].astype(np.int32)
 
     def mean_of_symbol(self, values: Floats) -> Floats:
-        """The mean over each symbol's subtypes, given to each of them; (n_subtypes,) in and out."""
+        """The mean over each symbol's subtypes, repeated for each of them; (n_subtypes,) in and out."""
         means: Floats = np.repeat(np.add.reduceat(values, self.first[:-1]) / self.subtypes, self.subtypes)
         return means
 
@@ -126,12 +126,12 @@ def shape_of(grammar: Grammar, subtypes: Ints) -> Shape:
 
 
 class Subtyped(DiscreteFamily):
-    """A family whose derivations weigh as by a grammar with discrete subtypes, `finest`."""
+    """A family that is equivalent to a grammar with discrete subtypes, `finest`."""
 
     @property
     @abstractmethod
     def finest(self) -> Lvg:
-        """The grammar that it stands for."""
+        """The equivalent grammar."""
 
     def pack(self, forest: Forest) -> Ints:
         """The parts of a forest in one array."""
@@ -145,7 +145,7 @@ class Subtyped(DiscreteFamily):
         return Posterior(log_z, node, edge, _NOTHING)
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
-        """Derivations drawn from the posterior, independently; edges with parents first."""
+        """Derivations sampled independently from the posterior; edges with parents first."""
         if not np.isfinite(self.log_z(forest, log_factor)):
             raise GrammarError("no derivation has any weight: there is none to draw")
         n_edges = 2 * forest.n_nodes
@@ -174,7 +174,7 @@ class Subtyped(DiscreteFamily):
 
 @dataclass(frozen=True, eq=False)
 class Lvg(Subtyped):
-    """Rule weights in the linear domain, in blocks as `shape` tells."""
+    """Rule weights in the linear domain, in blocks as described by `shape`."""
 
     shape: Shape
     weight: Floats
@@ -215,7 +215,7 @@ class Lvg(Subtyped):
 
     @cached_property
     def rows(self) -> Places:
-        """Where the weights above 0 are, and the first weight of each rule that has none."""
+        """The indices of the weights above 0, and of the first weight of each rule that has none."""
         is_row = self.weight > 0.0
         begins = self.shape.blocks.ptr[:-1]
         is_row[begins] |= ~np.logical_or.reduceat(is_row, begins)
@@ -223,7 +223,7 @@ class Lvg(Subtyped):
 
     @cached_property
     def weights(self) -> Weights:
-        """What the kernels want."""
+        """The weights as the kernels need them."""
         return Weights(self.shape.subtypes, self.shape.blocks.ptr, self.weight)
 
     @cached_property
@@ -234,7 +234,7 @@ class Lvg(Subtyped):
 
     @cached_property
     def is_probability(self) -> bool:
-        """Whether the weights of all trees sum to one: what each subtype may do does."""
+        """Whether the weights of all trees sum to one, because those of each subtype do."""
         stay, step = self._stays(), self.weight.copy()
         shape = self.shape
         scale_children(shape.blocks, shape.n_binary, shape.root_start, step, stay)
@@ -253,9 +253,10 @@ class Lvg(Subtyped):
         return log_z
 
     def add_uses(self, packed: Ints, ask: Ask, log_factor: Floats | None = None, usage: Floats | None = None) -> Floats:
-        """As `run`, but the derivatives in `ask.slope` are in the weights; also adds the uses of subtypes.
+        """Like `run`, but with derivatives with respect to the weights in `ask.slope`; also adds the uses of subtypes.
 
-        Times the weights the derivatives are expected uses, which are also the derivatives in log weights.
+        Multiplied by the weights, the derivatives are the expected uses, which are the derivatives with respect to log
+        weights.
         """
         log_z, factors, sign = np.empty(len(ask.signs)), split_factors(log_factor), np.array(ask.signs, dtype=float)
         usage = _NOTHING if usage is None else usage
@@ -264,10 +265,10 @@ class Lvg(Subtyped):
         return log_z
 
     def project(self, group: Ints, usage: Floats) -> Lvg:
-        """The grammar whose subtypes are groups of subtypes, each a mixture of them by how often they are used.
+        """The grammar whose subtypes are groups of subtypes, each a mixture of its members weighted by their uses.
 
-        group: the number of each subtype's group within its symbol. What a subtype may do sums to one after it if it
-        did before  [math: projection].
+        group: the number of each subtype's group within its symbol. If the probabilities of each subtype summed to one
+        before, they still do  [math: projection].
         """
         old = self.shape
         counts = np.maximum.reduceat(group, old.first[:-1]) + 1
@@ -283,7 +284,7 @@ class Lvg(Subtyped):
         return projected
 
     def _stays(self) -> Floats:
-        """The probability that a subtype takes no unary step: what its binary rules sum to; 1 for tags."""
+        """The probability that a subtype takes no unary step: the sum of its binary rules; 1 for tags."""
         shape = self.shape
         stay = np.zeros(shape.n_subtypes + 1)
         sum_rows(shape.blocks, 0, shape.n_binary, self.weight, stay)
@@ -296,9 +297,9 @@ _NOTHING = np.empty(0)
 
 
 def from_counts(shape: Shape, counts: Floats, rules: float = 0.0, words: float = 0.0) -> Lvg:
-    """The grammar with the probabilities that these counts of rules between subtypes give  [math: lvg-em].
+    """The grammar with probabilities estimated from these counts of rules between subtypes  [math: lvg-em].
 
-    As `pcfg_weights` for one subtype a symbol. rules, words: the share that the mean of the symbol's subtypes has in
+    Like `pcfg_weights` with one subtype per symbol. rules, words: the share of the mean over the symbol's subtypes in
     each probability of a rule or word.
     """
     blocks, unary, root, lexical = shape.blocks, shape.n_binary, shape.root_start, shape.lexical_start
@@ -332,7 +333,7 @@ def from_counts(shape: Shape, counts: Floats, rules: float = 0.0, words: float =
     return Lvg(shape, weight)
 
 
-_LEAST = 1e-30  # smaller probabilities are none: arithmetic with numbers below 1e-308 is slow
+_LEAST = 1e-30  # smaller probabilities are set to 0: arithmetic with numbers below 1e-308 is slow
 
 
 def _inverse(values: Floats) -> Floats:
@@ -341,5 +342,5 @@ def _inverse(values: Floats) -> Floats:
 
 
 def from_pcfg(grammar: Grammar, weight: Floats) -> Lvg:
-    """The treebank grammar as one with a single subtype a symbol."""
+    """The treebank grammar as one with a single subtype per symbol."""
     return Lvg(shape_of(grammar, np.ones(len(grammar.symbols), np.int32)), weight.astype(np.float64))

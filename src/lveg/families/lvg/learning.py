@@ -17,7 +17,7 @@ from lveg.learning.epochs import Em, descend, gradient_copies, run_epochs
 from lveg.learning.memory import check_memory
 from lveg.learning.run import Run
 
-_LEAST_START = 1e-10  # gradients start from no smaller weight
+_LEAST_START = 1e-10  # minimum weight at the start of gradient training
 
 
 def learn(data: TreeData, options: LvgOptions, run: Run) -> tuple[Lvg, Facts]:
@@ -45,7 +45,7 @@ def learn(data: TreeData, options: LvgOptions, run: Run) -> tuple[Lvg, Facts]:
 
 
 def first_grammar(data: TreeData, subtypes: int, noise: float, seed: int) -> Lvg:
-    """Subtypes that are alike but for some noise, and together are the treebank grammar."""
+    """Subtypes that are equal up to noise and sum to the treebank grammar."""
     plain = from_pcfg(data.grammar, data.weight)
     shape = plain.shape.with_subtypes(subtypes * plain.shape.subtypes)
     blocks = shape.blocks

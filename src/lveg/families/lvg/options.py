@@ -1,4 +1,4 @@
-"""How grammars with discrete subtypes are learned."""
+"""Training options of grammars with discrete subtypes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SUBTYPES, SMOOTHING = "Subtypes", "Smoothing (EM)"
 
 @dataclass(frozen=True)
 class SmoothingOptions(Options):
-    """How far EM holds the subtypes of a symbol together."""
+    """How strongly EM smooths over the subtypes of a symbol."""
 
     smooth_rules: float = option(
-        0.03, "Share of the mean over a symbol's subtypes in each probability of a rule.",
+        0.03, "Smoothing of rule probabilities: share of the mean over a symbol's subtypes.",
         group=SMOOTHING, least=0.0, most=0.999,
     )  # fmt: skip
     smooth_words: float = option(
-        0.2, "Share of the mean over a tag's subtypes in each probability of a word.",
+        0.2, "Smoothing of word probabilities: share of the mean over a tag's subtypes.",
         group=SMOOTHING, least=0.0, most=0.999,
     )  # fmt: skip
     class_tokens: float = option(
@@ -32,7 +32,7 @@ class SmoothingOptions(Options):
 
 @dataclass(frozen=True)
 class LvgOptions(SmoothingOptions, ForestOptions, GradientOptions):
-    """How a parser with N subtypes per symbol is learned."""
+    """Training options of a parser with N subtypes per symbol."""
 
     subtypes: int = option(8, "Subtypes per symbol.", group=SUBTYPES, least=1, most=4096)
     objective: str = option(
@@ -40,7 +40,7 @@ class LvgOptions(SmoothingOptions, ForestOptions, GradientOptions):
         group=SUBTYPES, choices=OBJECTIVES,
     )  # fmt: skip
     noise: float = option(
-        0.5, "How far subtypes differ at the start, as a share of their weights.", group=SUBTYPES, least=0.0, most=0.999
+        0.5, "Initial difference between subtypes, as a share of their weights.", group=SUBTYPES, least=0.0, most=0.999
     )
     warm: int = option(20, "Iterations of EM before gradients.", group=LEARNING, least=0)
     epochs: int | None = option(  # type: ignore[assignment]
@@ -60,5 +60,5 @@ class LvgOptions(SmoothingOptions, ForestOptions, GradientOptions):
                 object.__setattr__(self, name, value)
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """As for all that is learned by gradients; EM has no batches, and knows little data by heart all the sooner."""
+        """As for all gradient training; EM has no batches, and more epochs would only overfit small data."""
         return self if self.objective == "generative" else super().for_size(sentences, given)

@@ -1,7 +1,7 @@
-"""Multi-scale grammars: a rule tells apart only those subtypes of its symbols that matter to it (Petrov 2008).
+"""Multi-scale grammars: a rule distinguishes only those subtypes of its symbols that matter to it (Petrov 2008).
 
 Every symbol has a binary tree of subtypes. A *production* is a rule between nodes of such trees, at any depth, and has
-one weight, which all choices of finest subtypes below it share.
+one weight, which all combinations of finest subtypes below it share.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from lveg.families.lvg.family import Lvg, Shape, Subtyped, shape_of
 from lveg.grammar.grammar import Floats, Grammar, Ints
 
 MOST_LOG = 300.0
-"""No log weight is farther from 0."""
+"""Bound on abs(log weight)."""
 
 
 @dataclass(frozen=True, eq=False)
 class MultiScale(Subtyped):
-    """Log weights of productions, and the production of each choice of finest subtypes, in blocks as `shape` tells."""
+    """Log weights of productions, and the production of each combination of finest subtypes, in blocks of `shape`."""
 
     shape: Shape
     production: Ints
@@ -33,7 +33,7 @@ class MultiScale(Subtyped):
 
     def __post_init__(self) -> None:
         if self.production.shape != (self.shape.size,) or self.log_weight.ndim != 1:
-            raise GrammarError(f"{self.production.size} choices of subtypes have a production, not {self.shape.size}")
+            raise GrammarError(f"{self.production.size} subtype combinations have a production, not {self.shape.size}")
         if (self.production < 0).any() or int(self.production.max()) + 1 != len(self.log_weight):
             raise GrammarError("there is not one log weight per production")
         if not (np.abs(self.log_weight) <= MOST_LOG).all():
@@ -41,7 +41,7 @@ class MultiScale(Subtyped):
 
     @cached_property
     def finest(self) -> Lvg:
-        """The grammar with the weight of its production for each choice of subtypes."""
+        """The grammar in which each combination of subtypes has the weight of its production."""
         return Lvg(self.shape, np.exp(self.log_weight)[self.production])
 
     @property

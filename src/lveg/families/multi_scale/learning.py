@@ -26,7 +26,7 @@ Bits = npt.NDArray[np.uint8]
 
 
 def learn(data: TreeData, options: MultiScaleOptions, run: Run) -> tuple[MultiScale, Facts]:
-    """The grammar after all cycles, with the best score of the last one's epochs if there is a score."""
+    """The grammar after all cycles, from the best epoch of the last cycle if there is a score."""
     finest = shape_of(data.grammar, np.full(len(data.grammar.symbols), 2**options.cycles))
     check_memory(f"--cycles {options.cycles}", finest.size, EM_COPIES)
     em = tree_em(data, run)
@@ -52,10 +52,11 @@ def learn(data: TreeData, options: MultiScaleOptions, run: Run) -> tuple[MultiSc
 
 @dataclass(frozen=True)
 class Scales:
-    """A grammar on the way, and of each production where it may be split further and where it came from.
+    """An intermediate grammar, and for each production where it may be split further and where it came from.
 
-    is_open: 4 for the left-hand side, 2 for the left and 1 for the right child, added. whole, half: of productions that
-    were split, the number of the production before the split and which half of it this is, as bits of the same kind.
+    is_open: a bit mask, 4 for the left-hand side, 2 for the left and 1 for the right child. whole, half: for
+    productions that were split, the number of the production before the split, and which half this is, as the same kind
+    of bit mask.
     """
 
     model: MultiScale
@@ -65,7 +66,7 @@ class Scales:
 
 
 def first_scales(data: TreeData) -> Scales:
-    """The treebank grammar: one production per rule, which may be split at all of its symbols."""
+    """The treebank grammar: one production per rule, open at all of its symbols."""
     plain = from_pcfg(data.grammar, data.weight)
     shape, n_rules = plain.shape, len(data.weight)
     numbers = np.arange(n_rules, dtype=np.int32)
@@ -75,7 +76,7 @@ def first_scales(data: TreeData) -> Scales:
 
 
 def split(scales: Scales, noise: float, seed: int) -> Scales:
-    """Every subtype in two, and every production at each symbol where it is open; the rest stay one."""
+    """Split every subtype in two, and every production at each symbol where it is open."""
     model, old = scales.model, scales.model.shape
     new = old.with_subtypes(2 * old.subtypes)
     origin, half = np.empty(new.size, np.int64), np.empty(new.size, np.uint8)
@@ -92,10 +93,10 @@ def split(scales: Scales, noise: float, seed: int) -> Scales:
 
 
 def tie(scales: Scales, uses: Floats, share: float) -> Scales:
-    """That share of the splits, of a production at one of its symbols, taken back: where halves differ least.
+    """Undo this share of the splits of productions at single symbols: those that matter least.
 
-    uses: of each production, by which differences count: halves that are used u and v times and whose log weights
-    differ by d matter u v / (u + v) · d².
+    uses: expected uses of each production. If halves are used u and v times and their log weights differ by d, the
+    importance of the split is u v / (u + v) · d².
     """
     value, whole, half = scales.model.log_weight, scales.whole, scales.half
     mirror = np.full((int(whole.max()) + 1, 8), -1, np.int64)

@@ -1,4 +1,4 @@
-"""How productions between subtypes are split and tied."""
+"""Training options of multi-scale grammars."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ PRODUCTIONS = "Productions"
 
 @dataclass(frozen=True)
 class MultiScaleOptions(ForestOptions, GradientOptions):
-    """How productions are split and tied; epochs are those of all cycles together."""
+    """Training options of multi-scale grammars; epochs are those of all cycles together."""
 
-    cycles: int = option(3, "Depth of the trees of subtypes.", group=PRODUCTIONS, least=1, most=8)
+    cycles: int = option(3, "Depth of the subtype trees.", group=PRODUCTIONS, least=1, most=8)
     merged: float = option(
-        0.7, "Share of the splits, of a production at one of its symbols, that is taken back after each cycle.",
+        0.7, "Share of the splits of productions, each at one of its symbols, that are undone after each cycle.",
         group=PRODUCTIONS, least=0.0, most=0.999,
     )  # fmt: skip
     noise: float = option(
-        1.0, "How far the log weights of the two halves of a split differ at first.", group=PRODUCTIONS, least=0.0
+        1.0, "Initial difference between the log weights of the two halves of a split.", group=PRODUCTIONS, least=0.0
     )
     epochs: int = with_default(GradientOptions, "epochs", 20)
     learning_rate: float = with_default(GradientOptions, "learning_rate", 0.04)

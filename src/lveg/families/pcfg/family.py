@@ -22,7 +22,7 @@ from lveg.kernels.lvg import Packed, unpack_forest
 
 @dataclass(frozen=True, eq=False)
 class Pcfg(ForestFamily):
-    """Rule weights in the linear domain; a derivation weighs the product of its rules."""
+    """Rule weights in the linear domain; the weight of a derivation is the product of its rules."""
 
     weight: Floats
 
@@ -41,7 +41,7 @@ class Pcfg(ForestFamily):
 
     @property
     def is_probability(self) -> bool:
-        """Always so: its weights are the treebank's rule probabilities."""
+        """Always true: its weights are the treebank's rule probabilities."""
         return True
 
     def with_value(self, value: Floats) -> Pcfg:
@@ -49,7 +49,7 @@ class Pcfg(ForestFamily):
         return Pcfg(np.exp(value))
 
     def arrays(self) -> Arrays:
-        """Nothing: the rule probabilities are those of the treebank grammar, which every model file has."""
+        """Empty: the rule probabilities are those of the treebank grammar, which every model file has."""
         return {}
 
     @classmethod
@@ -60,7 +60,7 @@ class Pcfg(ForestFamily):
         return cls(weight)
 
     def describe(self) -> Facts:
-        """Nothing beyond the numbers of rules."""
+        """Empty: there is nothing beyond the numbers of rules."""
         return {}
 
     def pack(self, forest: Forest) -> Ints:
@@ -104,7 +104,7 @@ class Pcfg(ForestFamily):
         return Posterior(log_z, node, edge, weight)
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
-        """Derivations drawn from the posterior, independently; edges with parents first."""
+        """Derivations sampled independently from the posterior; edges with parents first."""
         posterior = self.posterior(forest, log_factor)
         if not np.isfinite(posterior.log_z):
             raise GrammarError("no derivation has any weight: there is none to draw")
@@ -127,7 +127,7 @@ class Pcfg(ForestFamily):
     def compare(
         self, grammar: Grammar, weight: Floats, forest: Forest, chosen: Sequence[Ints], posterior: Posterior
     ) -> list[list[Part]]:
-        """Its rules; there is nothing else."""
+        """Only the part `rules`."""
         terms = rule_terms(grammar, self.weight, forest, chosen)
         return [[difference(RULES, terms, chosen[0], other)] for other in chosen[1:]]
 

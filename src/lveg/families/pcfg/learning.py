@@ -1,4 +1,4 @@
-"""Learning a treebank grammar: nothing is left to do once rules are counted."""
+"""Training a treebank grammar: nothing to do beyond counting rules."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Several parsers of one treebank that decide together."""
+"""Several parsers of one treebank, combined."""
 
 from lveg.families.registry import Kind
 
 KIND = Kind(
     name="product",
     task="parser",
-    summary="Several parsers of one treebank that decide together; made by `lveg combine`.",
+    summary="Several parsers of one treebank, combined by `lveg combine`.",
     family="lveg.families.product.family:Product",
 )

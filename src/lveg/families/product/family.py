@@ -1,4 +1,4 @@
-"""Several grammars at once: the product of their rule posteriors (Petrov 2010), and the mean of their probabilities."""
+"""Combined grammars: the product of their rule posteriors (Petrov 2010), and the mean of their probabilities."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lveg.forest.forest import Forest
 from lveg.forest.reasons import LATENT, RULES, Part, difference, mixture, rule_terms
 from lveg.grammar.grammar import Floats, Grammar, Ints
 
-_FLOOR = 1e-5  # a rule that one grammar has pruned counts as this probable by it
+_FLOOR = 1e-5  # posterior of a rule that a grammar has pruned
 
 
 @dataclass(frozen=True, eq=False)
 class Product(Judge):
-    """Grammars over the same rules; a grammar for which a forest holds no derivation says nothing of it."""
+    """Grammars over the same rules; a grammar for which a forest has no derivation is ignored for that forest."""
 
     members: tuple[Judge, ...]
 
@@ -37,7 +37,7 @@ class Product(Judge):
         return min(member.p_min for member in self.members)
 
     def arrays(self) -> Arrays:
-        """Those of the members, each behind its number."""
+        """The arrays of the members, each prefixed with its number."""
         return nested_arrays(self.members)
 
     def facts(self) -> Facts:
@@ -51,7 +51,7 @@ class Product(Judge):
         return cls(tuple(cast(list[Judge], members)))
 
     def describe(self) -> Facts:
-        """What the members are."""
+        """The descriptions of the members."""
         return {"members": [{"model": member.name, **member.describe()} for member in self.members]}
 
     def posterior(self, forest: Forest) -> Posterior:
@@ -59,7 +59,7 @@ class Product(Judge):
         return _joined([member.posterior(forest) for member in self.members])
 
     def without(self, forest: Forest, edges: Mask, posterior: Posterior) -> Posterior:
-        """What `posterior` would have said of a forest without some edges, for all the others."""
+        """The result of `posterior` for the forest without some edges, in the numbering of the whole forest."""
         pairs = zip(self.members, posterior.members, strict=True)
         return _joined([member.without(forest, edges, found) for member, found in pairs])
 
@@ -70,21 +70,21 @@ class Product(Judge):
         return [_log_mean(column) for column in zip(*logs, strict=True)]
 
     def _sound(self, posterior: Posterior) -> list[tuple[int, Judge, Posterior]]:
-        """The members that say something of a forest: number, counted from 1, member, and what it says."""
+        """The members with a sound result for a forest: number, counted from 1, member, and result."""
         pairs = enumerate(zip(self.members, posterior.members, strict=True), start=1)
         return [(number, member, found) for number, (member, found) in pairs if found.is_sound]
 
     def compare(
         self, grammar: Grammar, weight: Floats, forest: Forest, chosen: Sequence[Ints], posterior: Posterior
     ) -> list[list[Part]]:
-        """The rules, and the other parts of each member behind its number, times its share in the difference.
+        """The rules, and the other parts of each member, numbered and weighted by its share in the difference.
 
-        Where one of the members finds only one of two derivations possible, all but the rules is one part.
+        If one of two derivations is impossible for a member, everything except the rules is one part.
         """
         able = self._sound(posterior)
         logs = np.array([member.log_probs(grammar, forest, chosen, found) for _, member, found in able])
         is_possible = np.isfinite(logs)
-        said: list[dict[int, list[Part]]] = []  # of each member, for each derivation that it can compare with the first
+        said: list[dict[int, list[Part]]] = []  # for each member, by derivation that it can compare with the first
         for (number, member, found), row in zip(able, is_possible, strict=True):
             ranks = np.flatnonzero(row).tolist() if row[0] else [0]
             all_parts = member.compare(grammar, weight, forest, [chosen[rank] for rank in ranks], found)
@@ -102,11 +102,11 @@ class Product(Judge):
         return result
 
     def log_prob(self, part: Forest, forest: Forest) -> float:
-        """The log of the mean share that the derivations of `part` have among those of `forest`."""
+        """The log of the mean probability that a derivation of `forest` is in `part`."""
         return _log_mean([member.log_prob(part, forest) for member in self._able(forest)])
 
     def samples(self, forest: Forest, count: int, seed: int = 0) -> list[Ints]:
-        """Derivations drawn independently, each from a member drawn evenly; edges with parents first."""
+        """Derivations sampled independently, each from a uniformly sampled member; edges with parents first."""
         able = self._able(forest)
         if not able:
             raise GrammarError("no derivation has any weight: there is none to draw")
@@ -117,12 +117,12 @@ class Product(Judge):
         return [next(drawn[number]) for number in chosen]
 
     def _able(self, forest: Forest) -> list[Judge]:
-        """The members that say something of a forest."""
+        """The members that derive a forest."""
         return [member for member in self.members if member.derives(forest)]
 
 
 def _joined(members: Sequence[Posterior]) -> Posterior:
-    """What a product says if its members say this."""
+    """The posterior of the product, given those of its members."""
     found = [one for one in members if one.is_sound]
     if not found:
         return Posterior(-np.inf, np.empty(0), np.empty(0), np.empty(0))
@@ -133,12 +133,12 @@ def _joined(members: Sequence[Posterior]) -> Posterior:
 
 
 def _log_mean(logs: Sequence[float]) -> float:
-    """The log of the mean of numbers that are given as logs; of none, -inf."""
+    """The log of the mean of numbers given as logs; -inf if there are none."""
     return float(np.logaddexp.reduce(logs) - np.log(len(logs))) if logs else -np.inf
 
 
 def _numbered(parts: Sequence[Part], number: int) -> list[Part]:
-    """The parts of a member, all but the rules with its number in their names."""
+    """The parts of a member, with its number in the names of all parts except the rules."""
     return [part if part.name == RULES else replace(part, name=f"{part.name} {number}") for part in parts]
 
 

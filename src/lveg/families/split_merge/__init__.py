@@ -1,11 +1,11 @@
-"""Subtypes that are split where that helps: the grammars of the Berkeley parser."""
+"""Subtypes that are split and merged, as in the Berkeley parser."""
 
 from lveg.families.registry import Kind
 
 KIND = Kind(
     name="split-merge",
     task="parser",
-    summary="Discrete subtypes, split in two again and again and merged where that does not help; learned by EM.",
+    summary="Discrete subtypes, repeatedly split in two and merged again where the split does not help; learned by EM.",
     family="lveg.families.split_merge.family:SplitMerge",
     options="lveg.families.split_merge.options:SplitMergeOptions",
     is_partner=True,

@@ -1,4 +1,4 @@
-"""A latent variable grammar with the hierarchy that its subtypes were split in, for coarse-to-fine inference."""
+"""A latent variable grammar with the hierarchy of its subtypes, for coarse-to-fine inference."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ LEAST_KEPT = 1e-4
 """Posterior below which an edge, or a subtype at a node, is left out at the next level (docs/decisions/0007)."""
 
 MOST_LEVELS = 16
-"""No hierarchy has more coarse levels; each takes as much memory as a grammar."""
+"""Maximum number of coarse levels; each takes as much memory as a grammar."""
 
 
 @dataclass(frozen=True, eq=False)
 class SplitMerge(Subtyped):
     """The finest grammar, and for each coarser level the group of every subtype within its symbol.
 
-    groups: int32 (levels, n_subtypes), coarse levels first, each a refinement of the one before; a level where every
-    symbol has one subtype is the treebank grammar, which prunes already, and need not be there. usage: how often each
-    subtype is used, by which groups mix their members.
+    groups: int32 (levels, n_subtypes), coarse levels first, each a refinement of the one before; a level at which every
+    symbol has one subtype is the treebank grammar, which already prunes, and may be omitted. usage: the number of uses
+    of each subtype, by which groups weight their members.
     """
 
     grammar: Lvg
@@ -75,7 +75,7 @@ class SplitMerge(Subtyped):
         return self.grammar.is_probability
 
     def arrays(self) -> Arrays:
-        """Those of the finest grammar, and the hierarchy."""
+        """The arrays of the finest grammar, and the hierarchy."""
         return self.grammar.arrays() | {"groups": self.groups, "usage": self.usage}
 
     @classmethod
@@ -86,16 +86,16 @@ class SplitMerge(Subtyped):
         finest = Lvg(shape_of(grammar, arrays["subtypes"]), arrays["weight"])
         found = cls(finest, arrays["groups"], arrays["usage"])
         if not all(np.isfinite(array).all() for array in found.levels):
-            raise GrammarError("its weights have no coarser ones")
+            raise GrammarError("its weights cannot be projected to coarser levels")
         return found
 
     def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
-        """The log Z of each of the packed forests by the finest grammar; adds sign × its derivative to `slope`."""
+        """The log Z of each of the packed forests under the finest grammar; adds sign × its derivative to `slope`."""
         return self.grammar.run(packed, log_factor, ask)
 
     @cached_property
     def levels(self) -> Levels:
-        """The grammars of all levels, as the kernel wants them."""
+        """The grammars of all levels, as the kernel needs them."""
         shape = self.grammar.shape
         own = np.arange(shape.n_subtypes, dtype=np.int32) - np.repeat(shape.first[:-1], shape.subtypes)
         groups = [*self.groups, own.astype(np.int32)]
@@ -117,7 +117,7 @@ class SplitMerge(Subtyped):
         )
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
-        """Inside and outside over what each level leaves to the next; over the whole forest if that is nothing."""
+        """Coarse-to-fine inside and outside; over the whole forest if pruning leaves no derivation."""
         edge, node = np.zeros(forest.n_edges), np.zeros(forest.n_nodes)
         log_z = coarse_to_fine(parts_of(forest), split_factors(log_factor), self.levels, self.least, edge, node)
         if log_z == -np.inf:

@@ -1,4 +1,4 @@
-"""Split and merge: subtypes learned where they help (Petrov, Barrett, Thibaux and Klein 2006)."""
+"""Training by splitting and merging subtypes (Petrov, Barrett, Thibaux and Klein 2006)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PHASES = ("split", "merge", "smooth")
 
 
 def learn(data: TreeData, options: SplitMergeOptions, run: Run) -> tuple[SplitMerge, Facts]:
-    """The grammar of the cycle with the best score, or of the last, and what there is to say of each cycle."""
+    """The grammar of the cycle with the best score, or of the last, and a report on each cycle."""
     learner = Learner(tree_em(data, run), options, run)
     first = from_pcfg(data.grammar, data.weight)
     state = best = State(first, np.empty((0, first.shape.n_subtypes), np.int32))
@@ -58,13 +58,13 @@ def learn(data: TreeData, options: SplitMergeOptions, run: Run) -> tuple[SplitMe
 
 @dataclass(frozen=True)
 class State:
-    """A grammar on the way, with the groups of its subtypes at the end of each cycle before (see SplitMerge)."""
+    """An intermediate grammar, with the groups of its subtypes at the end of each earlier cycle (see SplitMerge)."""
 
     model: Lvg
     groups: Ints
 
     def arrays(self, prefix: str = "") -> dict[str, Any]:
-        """What a checkpoint must hold."""
+        """The arrays for a checkpoint."""
         arrays = {"subtypes": self.model.shape.subtypes, "weight": self.model.weight, "groups": self.groups}
         return {prefix + name: array for name, array in arrays.items()}
 
@@ -75,9 +75,9 @@ class State:
 
 
 def split(state: State, noise: float, seed: int) -> State:
-    """Every subtype in two, alike but for some noise; subtype i becomes 2 i and 2 i + 1.
+    """Split every subtype in two, equal up to noise; subtype i becomes 2 i and 2 i + 1.
 
-    What the subtypes were is a new level of groups, unless each symbol had but one.
+    The old subtypes become a new level of groups, unless each symbol had only one.
     """
     old = state.model.shape
     new = old.with_subtypes(2 * old.subtypes)
@@ -90,14 +90,14 @@ def split(state: State, noise: float, seed: int) -> State:
 
 
 def merge(state: State, group: Ints, usage: Floats) -> State:
-    """The state with groups of subtypes as subtypes; members of a group must be so at all levels before."""
+    """The state with groups of subtypes as subtypes; members of a group must be in one group at all earlier levels."""
     place = np.repeat(state.model.shape.first[:-1], state.model.shape.subtypes) + group
     is_first = np.diff(place, prepend=-1) != 0
     return State(state.model.project(group, usage), np.ascontiguousarray(state.groups[:, is_first]))
 
 
 def least_useful(model: Lvg, loss: Floats, share: float) -> Ints:
-    """The groups, by number within the symbol, after that share of all pairs, those of least loss, are merged."""
+    """The groups, numbered within the symbol, after merging this share of all pairs, those with the least loss."""
     shape = model.shape
     firsts = np.flatnonzero((np.arange(shape.n_subtypes) - np.repeat(shape.first[:-1], shape.subtypes)) % 2 == 0)
     order = firsts[np.argsort(loss[firsts], kind="stable")]
@@ -110,14 +110,14 @@ def least_useful(model: Lvg, loss: Floats, share: float) -> Ints:
 
 @dataclass(frozen=True)
 class Learner:
-    """What the phases of a cycle need."""
+    """Runs the phases of a cycle."""
 
     em: TreeEm
     options: SplitMergeOptions
     run: Run
 
     def phase(self, state: State, cycle: int, name: str) -> State:
-        """The state after a phase of a cycle, which counts from 1."""
+        """The state after a phase of a cycle; cycles count from 1."""
         options = self.options
         smoothing = replace(options, smooth_rules=0.0, smooth_words=0.0)
         if name == "split":
@@ -144,7 +144,7 @@ class Learner:
         return SplitMerge(state.model, state.groups, uses.subtypes), uses.log_likelihood
 
     def judge(self, state: State, cycle: int) -> tuple[SplitMerge, float, Facts]:
-        """A cycle's grammar, its score on held-out data or else its number, and what there is to say of it."""
+        """A cycle's grammar, its score on held-out data or else its number, and a report."""
         grammar, log_likelihood = self.finished(state)
         shape = grammar.finest.shape
         facts: Facts = {"cycle": cycle, "subtypes": shape.n_subtypes, "weights": shape.size}

@@ -1,4 +1,4 @@
-"""How subtypes are split and merged."""
+"""Training options of split-merge grammars."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from lveg.options import option
 SUBTYPES, EM = "Subtypes", "EM"
 
 MOST_SMOOTHING = 0.2
-"""Rules are not smoothed more than this on little data, unless it is asked for."""
+"""Maximum default smoothing of rules on little data."""
 
 
 @dataclass(frozen=True)
 class SplitMergeOptions(SmoothingOptions):
-    """How subtypes are learned; docs/decisions/0007 has the reasons for the defaults.
+    """Training options of split-merge grammars; docs/decisions/0007 has the reasons for the defaults.
 
-    `class_tokens` is in force all the time, the other smoothing in the last iterations of a cycle.
+    `class_tokens` applies in all iterations, the other smoothing in the last iterations of a cycle.
     """
 
     cycles: int = option(
-        4, "How often all subtypes are split in two.", group=SUBTYPES, least=1, most=8, may_change=True
+        4, "Number of cycles; each splits all subtypes in two.", group=SUBTYPES, least=1, most=8, may_change=True
     )
     merged: float = option(
-        0.5, "Share of the splits that is taken back after each cycle.", group=SUBTYPES, least=0.0, most=0.999
+        0.5, "Share of the splits that are undone in each cycle.", group=SUBTYPES, least=0.0, most=0.999
     )
     noise: float = option(
-        0.3, "How far the two halves of a split differ at first.", group=SUBTYPES, least=0.0, most=0.999
+        0.3, "Initial difference between the two halves of a split.", group=SUBTYPES, least=0.0, most=0.999
     )
     keep_cycles: bool = option(
-        False, "Write the parser of every cycle too, as MODEL.cycle1 and so on.",
+        False, "Also write the parser of every cycle, as MODEL.cycle1 and so on.",
         group=SUBTYPES, may_change=True, is_recorded=False,
     )  # fmt: skip
     split_iterations: int = option(
@@ -43,7 +43,7 @@ class SplitMergeOptions(SmoothingOptions):
     smooth_iterations: int = option(4, "Iterations of EM with smoothing, at the end of a cycle.", group=EM, least=1)
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """Fewer iterations after a split and more smoothing on little data, which is soon known by heart."""
+        """Fewer iterations after a split and more smoothing on little data, to avoid overfitting."""
         more = scarcity(sentences)
         if more == 1.0:
             return self

@@ -1,4 +1,4 @@
-"""Tags with vectors for subtypes, and mixtures of Gaussians over them for rules: GM-LVeGs of tag sequences."""
+"""Gaussian mixture grammars (GM-LVeGs) of tag sequences: tags have vectors as subtypes, rules Gaussian mixtures."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from lveg.kernels.chain import Posteriors, TagTable
 from lveg.kernels.chain_gm import GmArrays, run
 
 MOST_PARAMETER = 200.0
-"""Bound on abs(parameter): the exp of a sum of a few of them is still finite; learned ones are far below it."""
+"""Bound on abs(parameter): the exp of a sum of a few of them is finite; learned parameters are far below it."""
 
 
 @dataclass(frozen=True, eq=False)
 class TagGm(ChainFamily):
     """Log weights, means and log standard deviations of all components, in one vector (see GmArrays).
 
-    by_word: whether each word of the lexicon has emissions, or only each tag.
+    by_word: whether emissions belong to the words of the lexicon, or only to tags.
     """
 
     table: TagTable
@@ -51,7 +51,7 @@ class TagGm(ChainFamily):
 
     @property
     def width(self) -> int:
-        """How many components an emission has."""
+        """The number of components of an emission."""
         return self.components
 
     @property
@@ -68,7 +68,7 @@ class TagGm(ChainFamily):
         return {"value": self.value}
 
     def facts(self) -> Facts:
-        """The shape, and whether the lexicon's words have emissions, or only the tags."""
+        """The shape, and whether emissions belong to words or only to tags."""
         shape = {"components": self.components, "dim": self.dim, "covariance": self.covariance}
         return {**shape, "by_word": self.by_word}
 
@@ -88,7 +88,7 @@ class TagGm(ChainFamily):
         return {**self.facts(), "parameters": int(self.value.size)}
 
     def parts(self, vector: Floats) -> GmArrays:
-        """A vector of something for every parameter as views of weights, means and deviations."""
+        """Views of a parameter-shaped vector as weights, means and deviations."""
         ends = np.cumsum([rows * columns for rows, columns in self.shapes])
         weight, mean, std = (
             piece.reshape(shape) for piece, shape in zip(np.split(vector, ends[:-1]), self.shapes, strict=True)
@@ -133,11 +133,12 @@ def start_gm(
     spread: float = 0.05,
     seed: int = 0,
 ) -> TagGm:
-    """A tagger to start learning from: weights alpha × P(rule), means uniform within ± spread, unit deviations.
+    """The initial tagger: weights alpha × P(rule), means uniform within ± spread, unit deviations.
 
-    Three unit Gaussians at one place overlap by (2 pi √3)^-dim, once a word. Of every word a sequence has one emission
-    and one rule out, so with alpha the root of that overlap's inverse, over the number of components, a sequence weighs
-    what it does in the HMM. (Sequences of one sentence have equally many rules: alpha changes no posterior.)
+    Three unit Gaussians at the same point overlap by (2 pi √3)^-dim, once per word. A sequence has one emission and one
+    rule out per word, so if alpha is the square root of that overlap's inverse, divided by the number of components, a
+    sequence has about the same weight as in the HMM. (All sequences of a sentence have the same number of rules, so
+    alpha changes no posterior.)
     """
     tags, n_emissions = len(grammar.tags), grammar.n_rules - grammar.lexical_start
     heft = weight * (2 * np.pi * 3**0.5) ** (dim / 2) / components
@@ -151,7 +152,7 @@ def start_gm(
 
 
 def start_open_gm(tags: int, components: int, dim: int, spread: float = 0.05, seed: int = 0) -> TagGm:
-    """A tagger that does not know words to start learning from: equal weights, means uniform within ± spread."""
+    """An initial tagger without word emissions: equal weights, means uniform within ± spread."""
     shapes = shapes_of(tags, tags, components, dim, "spherical")
     sizes = [rows * columns for rows, columns in shapes]
     mean = np.random.default_rng(seed).uniform(-spread, spread, sizes[1])

@@ -1,4 +1,4 @@
-"""Learning a tagger of Gaussian mixtures by the conditional likelihood of tags."""
+"""Training a Gaussian mixture tagger by the conditional likelihood of tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a tagger of Gaussian mixtures is learned."""
+"""Training options of Gaussian mixture taggers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lveg.options import with_default
 
 @dataclass(frozen=True)
 class TagGmOptions(GradientOptions):
-    """How a tagger of Gaussian mixtures is learned; docs/decisions/0009 has the reasons for the defaults."""
+    """Training options of Gaussian mixture taggers; docs/decisions/0009 has the reasons for the defaults."""
 
     components: int = with_default(GmOptions, "components", 4)
     dim: int = with_default(GmOptions, "dim", 3)

@@ -1,11 +1,11 @@
-"""The hidden Markov model of the treebank itself."""
+"""A hidden Markov model estimated from the treebank."""
 
 from lveg.families.registry import Kind
 
 KIND = Kind(
     name="hmm",
     task="tagger",
-    summary="The treebank's own hidden Markov model.",
+    summary="A hidden Markov model estimated from the treebank.",
     family="lveg.families.tag_hmm.family:Hmm",
     options="lveg.families.tag_hmm.learning:HmmOptions",
     learning="lveg.families.tag_hmm.learning:learn",

@@ -23,11 +23,11 @@ class Hmm(TagLvg):
         return cls(tag_table(grammar), len(grammar.tags), grammar.n_rules - grammar.lexical_start, 1, value)
 
     def arrays(self) -> Arrays:
-        """Nothing: the probabilities are those of the treebank, which every model file has."""
+        """Empty: the probabilities are those of the treebank, which every model file has."""
         return {}
 
     def facts(self) -> Facts:
-        """Nothing."""
+        """Empty."""
         return {}
 
     @classmethod
@@ -38,5 +38,5 @@ class Hmm(TagLvg):
         return cls.of(grammar, weight)
 
     def describe(self) -> Facts:
-        """Nothing beyond the numbers of rules."""
+        """Empty: there is nothing beyond the numbers of rules."""
         return {}

@@ -1,4 +1,4 @@
-"""Learning a hidden Markov model: nothing is left to do once rules are counted."""
+"""Training a hidden Markov model: nothing to do beyond counting rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expectation-maximisation for tags with subtypes: the tags are seen, the subtypes are not."""
+"""Expectation-maximisation for tags with subtypes: the tags are observed, the subtypes are not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lveg.learning.examples import Examples
 from lveg.learning.run import Run
 
 PART = 512
-"""Sentences that are summed by one worker; parts are added in order, so the number of workers changes no bit."""
+"""Number of sentences summed by one worker; parts are added in order, so workers do not change the result."""
 
 EM_COPIES = 8
 """Vectors of all parameters that EM holds with one worker: two models, the best, the prior, counts and their sum."""
@@ -23,10 +23,10 @@ EM_COPIES = 8
 
 @dataclass(frozen=True)
 class TagEm:
-    """What a step needs beside the parameters.
+    """What a step needs besides the parameters.
 
-    model: any with the shape of those to come. weight: rule probabilities of the HMM. smoothing: tokens' worth of the
-    HMM's steps and emissions that each subtype is given; with one subtype it changes nothing.
+    model: any model of the right shape. weight: rule probabilities of the HMM. smoothing: pseudo-counts of the HMM's
+    transitions and emissions for each subtype; with one subtype they change nothing.
     """
 
     model: TagLvg
@@ -38,7 +38,7 @@ class TagEm:
 
     @cached_property
     def prior(self) -> Floats:
-        """Counts that are added to the expected ones."""
+        """Pseudo-counts that are added to the expected counts."""
         model, tags, n = self.model, self.model.tags, self.model.subtypes
         flat = np.zeros_like(model.value)
         prior = model.parts(flat)
@@ -50,7 +50,7 @@ class TagEm:
         return flat
 
     def step(self, model: TagLvg) -> tuple[TagLvg, float]:
-        """The next parameters, and the log likelihood of the present ones with that of the prior, which never falls.
+        """The next parameters, and the log likelihood of the current ones plus the log prior, which never decreases.
 
         Emissions keep the lexicon's counts, which may be smoothed: only their split among subtypes is learned.
         """

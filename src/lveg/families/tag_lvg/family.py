@@ -1,4 +1,4 @@
-"""Tags with N discrete subtypes each: latent variable grammars of tag sequences. With one subtype, the HMM."""
+"""Latent variable grammars of tag sequences: tags have N discrete subtypes each. With one subtype, the HMM."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lveg.kernels.chain import Posteriors, TagTable
 from lveg.kernels.chain_lvg import LvgArrays, run
 
 MOST_LOG = 700.0
-"""Bound on abs(log weight): exp overflows beyond it. What has probability 0 has the lowest."""
+"""Bound on abs(log weight): exp overflows beyond it. Probability 0 is represented by the lowest value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +42,12 @@ class TagLvg(ChainFamily):
 
     @property
     def width(self) -> int:
-        """How many subtypes a tag has."""
+        """The number of subtypes of a tag."""
         return self.subtypes
 
     @cached_property
     def is_probability(self) -> bool:
-        """Whether starts, what follows a subtype and its words each sum to one."""
+        """Whether the probabilities of starts, of transitions from each subtype and of its words each sum to one."""
         start, transition, end, emission = self.weight
         if not self.n_emissions or not np.isclose(start.sum(), 1.0, rtol=0, atol=1e-6):
             return False
@@ -88,7 +88,7 @@ class TagLvg(ChainFamily):
         return self.parts(np.exp(self.value))
 
     def parts(self, vector: Floats) -> LvgArrays:
-        """A vector of something for every parameter as views of starts, transitions, ends and emissions."""
+        """Views of a parameter-shaped vector as starts, transitions, ends and emissions."""
         t, n = self.tags, self.subtypes
         a, b, c = t * n, t * n + (t * n) ** 2, 2 * t * n + (t * n) ** 2
         shapes = (t, n), (t, n, t, n), (t, n), (self.n_emissions, n)
@@ -105,12 +105,12 @@ class TagLvg(ChainFamily):
 
 
 def size_of(tags: int, n_emissions: int, subtypes: int) -> int:
-    """How many parameters there are."""
+    """The number of parameters."""
     return (2 * tags + n_emissions) * subtypes + (tags * subtypes) ** 2
 
 
 def start_lvg(grammar: Grammar, weight: Floats, subtypes: int, noise: float = 0.01, seed: int = 0) -> TagLvg:
-    """Subtypes that are alike but for some noise, and together are the HMM with these rule probabilities."""
+    """Subtypes that are equal up to noise and sum to the HMM with these rule probabilities."""
     tags, n_emissions = len(grammar.tags), grammar.n_rules - grammar.lexical_start
     first = TagLvg(
         tag_table(grammar), tags, n_emissions, subtypes, np.zeros(size_of(tags, n_emissions, subtypes))
@@ -135,7 +135,7 @@ def hmm(grammar: Grammar, weight: Floats) -> TagLvg:
 
 
 def normalise(probability: LvgArrays, grammar: Grammar) -> None:
-    """Make probabilities of starts, of what follows a subtype and of its words each sum to one, in place."""
+    """Normalise the probabilities of starts, of transitions from each subtype and of its words, in place."""
     start, transition, end, emission = probability
     start /= start.sum()
     total = transition.sum(axis=(2, 3)) + end
@@ -148,6 +148,6 @@ def normalise(probability: LvgArrays, grammar: Grammar) -> None:
 
 
 def logs(probability: Floats) -> Floats:
-    """Logarithms, of zero too."""
+    """Logarithms; zero is allowed."""
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(probability), -MOST_LOG)

@@ -1,4 +1,4 @@
-"""Learning a tagger with discrete subtypes: joint likelihood by EM, or conditional likelihood by gradients."""
+"""Training a tagger with discrete subtypes: joint likelihood by EM, or conditional likelihood by gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a tagger with discrete subtypes is learned."""
+"""Training options of taggers with discrete subtypes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SUBTYPES = "Subtypes"
 
 @dataclass(frozen=True)
 class TagLvgOptions(GradientOptions):
-    """How a tagger with N subtypes per tag is learned; docs/decisions/0009 has the reasons for the defaults."""
+    """Training options of taggers with N subtypes per tag; docs/decisions/0009 has the reasons for the defaults."""
 
     subtypes: int = option(16, "Subtypes per tag.", group=SUBTYPES, least=1, most=4096)
     objective: str = option(
@@ -20,11 +20,11 @@ class TagLvgOptions(GradientOptions):
         group=SUBTYPES, choices=OBJECTIVES,
     )  # fmt: skip
     noise: float | None = option(
-        None, "How far subtypes differ at the start, as a share of their probabilities; 0.01 for EM, 0.5 for gradients "
+        None, "Initial difference between subtypes, as a share of their probabilities; 0.01 for EM, 0.5 for gradients "
         "if not given.", group=SUBTYPES, least=0.0, most=0.999,
     )  # fmt: skip
     smoothing: float = option(
-        10.0, "Pseudo-counts of the HMM's probabilities that EM gives each subtype.", group=LEARNING, least=0.0
+        10.0, "Pseudo-counts of the HMM's probabilities for each subtype in EM.", group=LEARNING, least=0.0
     )
     epochs: int | None = option(  # type: ignore[assignment]
         None, "Passes over the data; 50 for EM, 20 for gradients, if not given.", group=LEARNING, least=1,
@@ -35,7 +35,7 @@ class TagLvgOptions(GradientOptions):
         "if not given.", group=LEARNING, least=0,
     )  # fmt: skip
     l2: float = option(
-        0.3, "How strongly parameters are pulled towards their start; divided by the number of sentences.",
+        0.3, "Strength of L2 regularisation towards the initial values; divided by the number of sentences.",
         group=LEARNING, least=0.0,
     )  # fmt: skip
     batch: int = option(128, "Sentences per update.", group=LEARNING, least=1)
