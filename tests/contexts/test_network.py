@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from oracles import central_difference
 
-from lveg.contexts.inputs import Inputs, learn_inputs, learned_names
+from lveg.contexts.inputs import Inputs, learn_inputs
 from lveg.contexts.layers import Layers
 from lveg.contexts.network.context import Network, sizes
 from lveg.contexts.network.options import NetworkOptions
@@ -59,7 +59,7 @@ def vector(inputs: Inputs, embed: Floats, word: str | None) -> Floats:
     given, learned = np.zeros(2), np.zeros(embed.shape[1])
     if word is not None and word.lower() in inputs.vectors.words:
         given = inputs.vectors.rows[inputs.vectors.words.index(word.lower())].astype(float)
-    for name in ["edge"] if word is None else learned_names(word):
+    for name in ["edge"] if word is None else inputs.parts.names(word):
         if name in inputs.names:
             learned = learned + embed[inputs.names.index(name)]
     return np.concatenate([given, learned])

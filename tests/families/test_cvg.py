@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from oracles import central_difference, edge_lists
 
-from lveg.contexts.inputs import learn_inputs, learned_names
+from lveg.contexts.inputs import learn_inputs
 from lveg.contexts.vectors import Vectors
 from lveg.decoding.derivations import decode, tree_of
 from lveg.errors import UsageError
@@ -82,7 +82,7 @@ def slow_score(grammar: Cvg, forest: Forest, edges: tuple[int, ...]) -> float:
         if rule >= rules.lexical_start:
             word = forest.words[forest.node_start[node]]
             found = sum(
-                (net.embed[inputs.numbers[name]] for name in learned_names(word) if name in inputs.numbers),
+                (net.embed[inputs.numbers[name]] for name in inputs.parts.names(word) if name in inputs.numbers),
                 np.zeros(dim),
             )
             given = [text for text in (word, word.lower()) if text in inputs.vectors.words]

@@ -45,9 +45,9 @@ def demo() -> None:
         dev = parser.info["dev"]
         typer.echo(f"   labelled F1 {dev['f1']:.2f}, exact match {dev['exact_match']:.2f}, model {_size(path)}\n")
 
-        typer.echo("2. A tagger from the same sentences (lveg train tagger demo-train.conllu ...)")
+        typer.echo("2. A tagger from the same sentences (lveg train tagger demo-train.conllu --context forms ...)")
         tagged = [read_tagged([str(data / f"demo-{part}.conllu")], "upos", None) for part in ("train", "dev")]
-        tagger = train_tagger(tagged[0][:TRAINED], tagged[1][:SCORED], setting=setting)
+        tagger = train_tagger(tagged[0][:TRAINED], tagged[1][:SCORED], setting=setting, context="forms")
         path = os.path.join(folder, "demo-tagger.lveg")
         save_model(tagger, path)
         dev = tagger.info["dev"]

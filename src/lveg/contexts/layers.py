@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from lveg.contexts.inputs import Inputs, learn_inputs
+from lveg.contexts.inputs import FEW, Inputs, Parts, learn_inputs
 from lveg.contexts.network.options import NetworkOptions
 from lveg.contexts.vectors import NO_VECTORS, read_vectors
 from lveg.errors import GrammarError
@@ -76,12 +76,13 @@ class Layers:
 class Neural:
     """What contexts that are networks share.
 
-    dropout: the share of units that is left out at random while the network is learned.
+    dropout, input_dropout: the shares of units, and of dimensions of words, that are left out at random in training.
     """
 
     layers: Layers
     value: Floats
     dropout: float = 0.0
+    input_dropout: float = 0.0
 
     def __post_init__(self) -> None:
         check_value(self.value, self.layers.size, LARGEST)
@@ -98,7 +99,7 @@ class Neural:
 
     def rounded(self) -> Self:
         """With parameters as float16."""
-        return replace(self, value=self.value.astype(np.float16).astype(np.float64), dropout=0.0)
+        return replace(self, value=self.value.astype(np.float16).astype(np.float64), dropout=0.0, input_dropout=0.0)
 
     def arrays(self) -> Arrays:
         """Given vectors and parameters, as float16."""
@@ -118,20 +119,22 @@ class Neural:
         }
 
 
-def restore_layers(arrays: Arrays, facts: Facts, sizes: Sizes) -> tuple[Layers, Floats]:
+def restore_layers(arrays: Arrays, facts: Facts, sizes: Sizes, parts: Parts = FEW) -> tuple[Layers, Floats]:
     """The layers and parameters in a model file; a GrammarError if anything does not fit."""
     check_facts(facts, {"learned": list, "words": list, "embedding": int, "units": int})
     check_arrays(arrays, ({"given": (np.float16, 2)} if facts["words"] else {}) | {"value": (np.float16, 1)})
     if facts["embedding"] < 1 or facts["units"] < 1:
         raise GrammarError("its layers have no units")
-    inputs = Inputs.restore(arrays, facts)
+    inputs = Inputs.restore(arrays, facts, parts)
     return Layers(inputs, sizes, facts["embedding"], facts["units"]), arrays["value"].astype(np.float64)
 
 
-def start_layers(sentences: Iterable[Sequence[str]], options: NetworkOptions, sizes: Sizes) -> Layers:
+def start_layers(
+    sentences: Iterable[Sequence[str]], options: NetworkOptions, sizes: Sizes, parts: Parts = FEW
+) -> Layers:
     """Layers for the words of some sentences."""
     vectors = NO_VECTORS if options.vectors is None else read_vectors(options.vectors, options.vector_limit)
-    return Layers(learn_inputs(sentences, vectors), sizes, options.embedding, options.units)
+    return Layers(learn_inputs(sentences, vectors, parts), sizes, options.embedding, options.units)
 
 
 def network_adam(options: NetworkOptions, value: Floats, n_batches: int, slow: float = 1.0) -> Adam:

@@ -99,8 +99,13 @@ def dot(one: Any, other: Any) -> float:
 
 
 @lean_kernel
-def fill_inputs(rows: Any, words: int, columns: int, given: Any, embed: Any, inputs: Any) -> None:
-    """Fill `inputs`, (words, dimensions) and all zero, with the vectors of words; words: where they begin in rows."""
+def fill_inputs(
+    rows: Any, words: int, columns: int, given: Any, embed: Any, inputs: Any, noise: int, dropout: float
+) -> None:
+    """Fill `inputs`, (words, dimensions) and all zero, with the vectors of words; words: where they begin in rows.
+
+    With noise, some dimensions of each word are left out and the others scaled up.
+    """
     depth = given.shape[1]
     for w in range(inputs.shape[0]):
         at = words + w * columns
@@ -110,15 +115,28 @@ def fill_inputs(rows: Any, words: int, columns: int, given: Any, embed: Any, inp
         for column in range(1, columns):
             number = rows[at + column]
             if number >= 0:
-                for d in range(embed.shape[1]):
-                    inputs[w, depth + d] += embed[number, d]
+                add_scaled(1.0, embed[number], inputs[w, depth:])
+        thin_out(inputs[w], noise, w, dropout)
+
+
+@inner_kernel
+def thin_out(vector: Any, noise: int, word: int, dropout: float) -> None:
+    """With noise, set some numbers of a word's vector to 0 and scale up the others; the same ones at each call."""
+    if noise == 0 or dropout == 0.0:
+        return
+    scale, least, first = 1.0 / (1.0 - dropout), int(dropout * 0x8000), mix(noise ^ (word + 1))
+    for d in range(vector.shape[0]):
+        vector[d] = vector[d] * scale if (mix(first + d) & 0x7FFF) >= least else 0.0
 
 
 @kernel
-def add_to_inputs(rows: Any, words: int, columns: int, net: Net, inputs: Any, projected_slope: Any, slope: Net) -> None:
+def add_to_inputs(
+    rows: Any, words: int, columns: int, net: Net, inputs: Any, projected_slope: Any, slope: Net, noise: int,
+    dropout: float,
+) -> None:  # fmt: skip
     """From the slope of the projected words, (words, places × units), add to those of the first layer and the vectors.
 
-    inputs: (words, dimensions).
+    inputs: (words, dimensions), made with the same noise.
     """
     n, depth = inputs.shape
     across = np.empty((depth, n))
@@ -126,15 +144,16 @@ def add_to_inputs(rows: Any, words: int, columns: int, net: Net, inputs: Any, pr
         for d in range(depth):
             across[d, w] = inputs[w, d]
     add_product(across, projected_slope, slope.project)
-    size = net.embed.shape[1]
-    pull = np.empty(size)
+    given = depth - net.embed.shape[1]
+    pull = np.zeros(depth)
     for w in range(n):
         at = words + w * columns
-        for d in range(size):
-            pull[d] = dot(projected_slope[w], net.project[depth - size + d])
+        for d in range(given, depth):
+            pull[d] = dot(projected_slope[w], net.project[d])
+        thin_out(pull, noise, w, dropout)
         for column in range(1, columns):
             if rows[at + column] >= 0:
-                add_scaled(1.0, pull, slope.embed[rows[at + column]])
+                add_scaled(1.0, pull[given:], slope.embed[rows[at + column]])
 
 
 @lean_kernel
@@ -173,7 +192,7 @@ def anchor(part: int, start: int, split: int, end: int) -> int:
 @kernel
 def visit(
     rows: Any, columns: int, given: Any, net: Net, total_out: Any, lexical_start: int, edge_score: Any, edge_slope: Any,
-    slope: Any, least: float, noise: int, dropout: float,
+    slope: Any, least: float, noise: int, dropout: float, input_dropout: float,
 ) -> None:  # fmt: skip
     """Go through the edges of forests whose slope is at least `least`, with one of two purposes.
 
@@ -185,18 +204,24 @@ def visit(
     begin, first_edge = 0, 0
     hidden, used, pull = np.empty((1, units)), np.empty(1, np.bool_), np.empty((1, units))
     inputs, projected, projected_slope = np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
-    before = -1
+    before, own_noise = -1, noise
     while begin < rows.shape[0]:
         n, n_nodes, n_edges = rows[begin + 1], rows[begin + 2], rows[begin + 3]
         words = begin + 4
         node = words + (n + 2 * PADDING) * columns
         edge = node + 4 * n_nodes + 1
         # A forest and its gold tree follow each other: the same words are projected once.
+        last_noise, own_noise = own_noise, noise
+        if noise != 0:
+            for i in range(n):
+                own_noise = mix(own_noise + rows[words + (i + PADDING) * columns + 1])
         if before < 0 or not same_words(rows, before, begin, columns):
             if slope is not None and before >= 0:
-                add_to_inputs(rows, before + 4, columns, net, inputs, projected_slope, slope)
+                add_to_inputs(
+                    rows, before + 4, columns, net, inputs, projected_slope, slope, last_noise, input_dropout
+                )  # fmt: skip
             inputs = np.zeros((n + 2 * PADDING, given.shape[1] + net.embed.shape[1]))
-            fill_inputs(rows, words, columns, given, net.embed, inputs)
+            fill_inputs(rows, words, columns, given, net.embed, inputs, own_noise, input_dropout)
             projected = np.zeros((n + 2 * PADDING, N_PLACES * units))
             add_product(inputs, net.project, projected)
             if slope is not None:
@@ -204,10 +229,6 @@ def visit(
         before = begin
         if hidden.shape[0] < n + 1:
             hidden, used, pull = np.empty((n + 1, units)), np.empty(n + 1, np.bool_), np.empty((n + 1, units))
-        own_noise = noise
-        if noise != 0:
-            for i in range(n):
-                own_noise = mix(own_noise + rows[words + (i + PADDING) * columns + 1])
         v = 0
         while v < n_nodes:
             # Nodes of one span follow each other; their rules share hidden layers, one for each split. Without a split,
@@ -251,7 +272,7 @@ def visit(
         first_edge += n_edges
         begin += rows[begin]
     if slope is not None and before >= 0:
-        add_to_inputs(rows, before + 4, columns, net, inputs, projected_slope, slope)
+        add_to_inputs(rows, before + 4, columns, net, inputs, projected_slope, slope, own_noise, input_dropout)
 
 
 @lean_kernel
@@ -293,7 +314,7 @@ def add_to_layer(projected: Any, shape: Any, kind: int, start: int, split: int, 
 @kernel
 def visit_words(
     packed: Any, rows: Any, columns: int, given: Any, net: Net, n_tags: int, score: Any, score_slope: Any, slope: Any,
-    noise: int, dropout: float,
+    noise: int, dropout: float, input_dropout: float,
 ) -> None:  # fmt: skip
     """Go through the words of sentences, packed as lattices, with one of two purposes.
 
@@ -308,7 +329,8 @@ def visit_words(
         n = packed[at + 1]
         begin, tags, words = at + 3 + n, at + 4 + 2 * n, first_row + 2
         inputs = np.zeros((n + 2 * PADDING, given.shape[1] + net.embed.shape[1]))
-        fill_inputs(rows, words, columns, given, net.embed, inputs)
+        own_noise = mix(noise + first_row) if noise != 0 else noise
+        fill_inputs(rows, words, columns, given, net.embed, inputs, own_noise, input_dropout)
         projected = np.zeros((n + 2 * PADDING, N_NEAR * units))
         add_product(inputs, net.project, projected)
         projected_slope = np.zeros(projected.shape if slope is not None else (0, 0))
@@ -316,7 +338,7 @@ def visit_words(
             hidden[:] = net.shape[0]
             for place in range(N_NEAR):
                 add_scaled(1.0, projected[i + place, place * units : (place + 1) * units], hidden)
-            rectify(hidden, mix(noise + first_row + i) if noise != 0 else noise, dropout)
+            rectify(hidden, mix(own_noise + i) if noise != 0 else noise, dropout)
             pull[:] = 0.0
             for entry in range(packed[begin + i], packed[begin + i + 1]):
                 first = packed[tags + entry] * width
@@ -335,7 +357,7 @@ def visit_words(
                 for place in range(N_NEAR):
                     add_scaled(1.0, pull, projected_slope[i + place, place * units : (place + 1) * units])
         if slope is not None:
-            add_to_inputs(rows, words, columns, net, inputs, projected_slope, slope)
+            add_to_inputs(rows, words, columns, net, inputs, projected_slope, slope, own_noise, input_dropout)
         first_entry += packed[at + 2]
         first_row += rows[first_row]
         at += packed[at]

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from lveg.contexts.context import ForestContext, Kept, forest_rows
-from lveg.contexts.inputs import COLUMNS
 from lveg.contexts.layers import Neural, Sizes, restore_layers
 from lveg.families.family import Arrays, Facts
 from lveg.forest.forest import Forest
@@ -65,8 +64,8 @@ class Network(Neural, ForestContext):
     ) -> None:
         slopes = None if slope is None else self.layers.net(slope)
         visit(
-            rows, COLUMNS, self.layers.inputs.given, self.layers.net(self.value), self._total_out,
-            self.grammar.lexical_start, edge_score, edge_slope, slopes, least, noise, self.dropout,
+            rows, self.layers.inputs.columns, self.layers.inputs.given, self.layers.net(self.value), self._total_out,
+            self.grammar.lexical_start, edge_score, edge_slope, slopes, least, noise, self.dropout, self.input_dropout,
         )  # fmt: skip
 
     def reasons(self, grammar: Grammar, forest: Forest, edges: Ints) -> list[list[Term]]:
@@ -76,7 +75,8 @@ class Network(Neural, ForestContext):
         """
         net, padded = self.layers.net(self.value), self.layers.inputs.padded(forest.words, PADDING)
         inputs = np.zeros((len(padded), net.project.shape[0]))
-        fill_inputs(np.array(padded, np.int32).ravel(), 0, COLUMNS, self.layers.inputs.given, net.embed, inputs)
+        words, columns = np.array(padded, np.int32).ravel(), self.layers.inputs.columns
+        fill_inputs(words, 0, columns, self.layers.inputs.given, net.embed, inputs, 0, 0.0)
         projected = (inputs @ net.project).reshape(len(padded), N_PLACES, self.layers.units)
         return [self._edge_reasons(forest, edge, projected, net.shape) for edge in edges.tolist()]
 

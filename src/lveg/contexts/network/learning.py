@@ -18,7 +18,8 @@ def start(data: TreeData, options: NetworkOptions, seed: int) -> Start:
     """A network that says nothing yet."""
     layers = start_layers((tree.words() for tree in data.trees), options, sizes(data.grammar))
     first = Network(
-        layers, layers.first_value(seed), options.network_dropout, grammar=data.grammar, least=LEAST_SLOPE
+        layers, layers.first_value(seed), options.network_dropout, options.input_dropout, grammar=data.grammar,
+        least=LEAST_SLOPE,
     )  # fmt: skip
     share = options.network_share
     alone = Alone(options.network_epochs, options.network_batch, share, partial(network_adam, options))

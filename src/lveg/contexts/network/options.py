@@ -39,8 +39,12 @@ class NetworkOptions(Options):
     )  # fmt: skip
     network_l2: float = option(1e-4, "How strongly its parameters are pulled to 0.", group=NETWORK, least=0.0)
     network_dropout: float = option(
-        0.5, "Share of the units that is left out at random while it is learned.", group=NETWORK, least=0.0, most=0.95
+        0.5, "Share of the units that is left out at random in training.", group=NETWORK, least=0.0, most=0.95
     )
+    input_dropout: float = option(
+        0.0, "Share of the dimensions of words that is left out at random in training.", group=NETWORK, least=0.0,
+        most=0.95,
+    )  # fmt: skip
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
         """Smaller batches and more epochs where there are few sentences."""

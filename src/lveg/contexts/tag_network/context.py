@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from lveg.contexts.context import ChainContext
-from lveg.contexts.inputs import COLUMNS
+from lveg.contexts.inputs import MANY
 from lveg.contexts.layers import Neural, Sizes, restore_layers, start_layers
 from lveg.contexts.network.options import NetworkOptions
 from lveg.errors import GrammarError
@@ -48,10 +48,10 @@ class TagNetwork(Neural, ChainContext):
         self, lattices: Ints, rows: Ints, score: Floats | None, score_slope: Floats | None, slope: Floats | None,
         noise: int,
     ) -> None:  # fmt: skip
-        slopes = None if slope is None else self.layers.net(slope)
+        slopes, inputs = None if slope is None else self.layers.net(slope), self.layers.inputs
         visit_words(
-            lattices, rows, COLUMNS, self.layers.inputs.given, self.layers.net(self.value), self.tags, score,
-            score_slope, slopes, noise, self.dropout,
+            lattices, rows, inputs.columns, inputs.given, self.layers.net(self.value), self.tags, score, score_slope,
+            slopes, noise, self.dropout, self.input_dropout,
         )  # fmt: skip
 
     def widened(self, width: int) -> TagNetwork:
@@ -72,7 +72,7 @@ class TagNetwork(Neural, ChainContext):
         width = facts.pop("width", None)
         if type(width) is not int or width < 1:
             raise GrammarError("its tags have no states")
-        return cls(*restore_layers(arrays, facts, sizes(tags, width)), tags=tags, width=width)
+        return cls(*restore_layers(arrays, facts, sizes(tags, width), MANY), tags=tags, width=width)
 
 
 def sizes(tags: int, width: int) -> Sizes:
@@ -84,5 +84,7 @@ def start_network(
     sentences: Iterable[Sequence[str]], tags: int, width: int, options: NetworkOptions, seed: int
 ) -> TagNetwork:
     """A network that says nothing yet."""
-    layers = start_layers(sentences, options, sizes(tags, width))
-    return TagNetwork(layers, layers.first_value(seed), options.network_dropout, tags=tags, width=width)
+    layers = start_layers(sentences, options, sizes(tags, width), MANY)
+    return TagNetwork(
+        layers, layers.first_value(seed), options.network_dropout, options.input_dropout, tags=tags, width=width
+    )

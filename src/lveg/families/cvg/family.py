@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lveg.contexts.inputs import COLUMNS, Inputs
+from lveg.contexts.inputs import Inputs
 from lveg.errors import GrammarError
 from lveg.families.cvg.listing import Listing, best_trees
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
@@ -241,11 +241,11 @@ class Cvg(ForestFamily):
     def _trees(
         self, packed: Ints, n_words: int, n_edges: int, n_items: int, n_trees: int, factor: Floats, mask: Floats
     ) -> Trees:
-        items, dim = HEAD + n_words * COLUMNS, self.form.dim
+        items, dim = HEAD + n_words * self.form.inputs.columns, self.form.dim
         last = items + 4 * n_items + n_trees
         known, log_weight = packed[last - n_trees : last], packed[last:].copy().view(np.float64)
         words, vector, score = np.zeros((n_words, dim)), np.empty((n_items, dim)), np.empty(n_items)
-        fill_words(packed, 0, COLUMNS, self.form.inputs.given, self.net, words)
+        fill_words(packed, 0, self.form.inputs.columns, self.form.inputs.given, self.net, words)
         compose(packed, items, self.form.units.first_pair, words, self.net, mask, factor, vector, score)
         able = np.isfinite(log_weight)
         total = np.where(able, self.net.scale * np.where(able, log_weight, 0.0) + score[n_items - n_trees :], -np.inf)
@@ -260,7 +260,8 @@ class Cvg(ForestFamily):
             trees.packed, trees.items, self.form.units.first_pair, self.net, trees.mask, trees.vector,
             trees.shares(tree_slope), pull, word_pull, net,
         )  # fmt: skip
-        add_to_words(trees.packed, 0, COLUMNS, self.form.inputs.given, word_pull, net)
+        inputs = self.form.inputs
+        add_to_words(trees.packed, 0, inputs.columns, inputs.given, word_pull, net)
         used = tree_slope != 0.0
         net.scale[0] += tree_slope[used] @ trees.log_weight[used]
 
