@@ -130,7 +130,7 @@ def empty_scores(forest: Packed, width: int) -> Scores:
 @kernel
 def inside(forest: Packed, factors: Factors, tables: Tables, scores: Scores) -> float:
     """log Z; fills all but the outside scores."""
-    node_symbol, edge_ptr, edge_rule, edge_left, edge_right = forest
+    node_symbol, edge_ptr, _, edge_left, edge_right = forest
     alpha, scale, edge_factor = scores.alpha, scores.scale, scores.edge_factor
     mantissa, exponents = factors
     with_factors = mantissa.shape[0] > 0
@@ -181,7 +181,7 @@ def add_edge(forest: Packed, tables: Tables, scores: Scores, node: int, edge: in
         return 0.0
     factor *= tables.weight[rule]
     if left < 0:
-        return factor
+        return float(factor)
     a = np.uint64(scores.place[left, child_kind(forest.node_symbol[node], right)])
     if right < 0:
         for m in range(width):
@@ -367,7 +367,8 @@ def draw_edges(forest: Packed, tables: Tables, scores: Scores, uniform: Any, cho
             if rule == STAY:
                 value *= alpha[left, component]
             elif left < 0:
-                value *= tables.weight[rule] * tables.word_row[tables.word[rule - tables.lexical_start, kind], component]
+                own = tables.word[rule - tables.lexical_start, kind]
+                value *= tables.weight[rule] * tables.word_row[own, component]
             else:
                 at = scores.place[left, child_kind(node_symbol[node], right)]
                 value *= tables.weight[rule] * scores.answer[at + component]

@@ -55,9 +55,7 @@ def fill_rows(space: Space, rows: Rows, mean: Any, tau: Any, table: Any) -> None
 
 
 @inner_kernel
-def distances(
-    space: Space, rows: Rows, row: int, part: int, mean: Any, tau: Any, square: Any, product: Any
-) -> None:
+def distances(space: Space, rows: Rows, row: int, part: int, mean: Any, tau: Any, square: Any, product: Any) -> None:
     """Of a row and a part of its region the numbers s and p with which Gaussians meet by exp(-s / 2) / sqrt(p)."""
     symbol, kind, below = rows.symbol[row], rows.kind[row], rows.below[row]
     width = np.uint64(square.shape[0])
@@ -93,9 +91,7 @@ class Slopes(NamedTuple):
 
 
 @kernel
-def add_row_slopes(
-    space: Space, rows: Rows, mean: Any, tau: Any, slope: Any, follows: bool, slopes: Slopes
-) -> None:
+def add_row_slopes(space: Space, rows: Rows, mean: Any, tau: Any, slope: Any, follows: bool, slopes: Slopes) -> None:
     """Add the derivatives, given those in the rows' numbers (rows, components)  [math: shared-gradient].
 
     follows: whether the Gaussians below have means relative to the middle of the region.
@@ -145,9 +141,7 @@ def add_one(
             slopes.slot_std[kind, d, p] += use[p] * at * (rest * rest + spread)
         to_own, to_below = apart * other / both, -apart * own / both
         slopes.region_mean[symbol, part, d] += own * (shifts + uses * to_own)
-        slopes.region_std[symbol, part, d] += (
-            own * (squares + 2.0 * to_own * shifts + to_own * to_own * uses) - uses
-        )
+        slopes.region_std[symbol, part, d] += own * (squares + 2.0 * to_own * shifts + to_own * to_own * uses) - uses
         pull = other * (shifts + uses * to_below)
         slopes.below_mean[below, d] += pull
         slopes.below_std[below, min(d, last)] += other * (

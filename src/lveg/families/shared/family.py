@@ -185,10 +185,9 @@ class Shared(ForestFamily):
     def _rows(self) -> Rows:
         """The rows of left-hand sides."""
         components = len(self.parameters.lhs_mean)
-        symbol, kind = np.nonzero(self.rules.block >= 0)
-        below = np.tile(np.arange(components, dtype=np.int32), len(symbol))
-        rows = [np.repeat(array.astype(np.int32), components) for array in (symbol, kind)]
-        return Rows(*rows, below)
+        symbol, kind = (np.repeat(array, components) for array in np.nonzero(self.rules.block >= 0))
+        below = np.arange(len(symbol)) % components
+        return Rows(symbol.astype(np.int32), kind.astype(np.int32), below.astype(np.int32))
 
     @cached_property
     def _table(self) -> Floats:

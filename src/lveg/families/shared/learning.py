@@ -48,9 +48,9 @@ def first_grammar(grammar: Grammar, weight: Floats, options: SharedOptions, seed
 
 def at_middle(grammar: Grammar, found: Parameters) -> Floats:
     """Of each rule what its shared components weigh, if the functions of each symbol meet where its region is."""
-    lhs = _mean_height(found, found.lhs_mean, found.lhs_log_std)
+    lhs = mean_heights(found, found.lhs_mean, found.lhs_log_std)
     slots = [
-        _mean_height(found, mean.T, log_std.T) * np.exp(height)
+        mean_heights(found, mean.T, log_std.T) * np.exp(height)
         for mean, log_std, height in zip(found.slot_mean, found.slot_log_std, found.height, strict=True)
     ]
     above, left, right = grammar.rule_lhs, grammar.rule_left, grammar.rule_right
@@ -62,7 +62,7 @@ def at_middle(grammar: Grammar, found: Parameters) -> Floats:
     return np.maximum(total, 1e-30)
 
 
-def _mean_height(found: Parameters, mean: Floats, log_std: Floats) -> Floats:
+def mean_heights(found: Parameters, mean: Floats, log_std: Floats) -> Floats:
     """The mean height of each of some Gaussians over the region of each symbol: (symbols, Gaussians)."""
     own, variance = np.exp(2.0 * log_std), np.exp(2.0 * found.region_log_std)[:, :, None]
     both = variance + own
