@@ -196,14 +196,15 @@ def drawn(grammar: Grammar, own: Parameters, size: int = 900) -> str:
 
 
 def neighbours(grammar: Grammar, own: Parameters, count: int = 3) -> list[list[object]]:
-    """The frequent symbols, each with the symbols nearest to it."""
-    shown = [number for number, symbol in enumerate(grammar.symbols) if symbol.kind != "part"]
+    """The frequent symbols, each with the frequent symbols nearest to it; rare ones stay where chance put them."""
     points, names = own.region_mean.mean(axis=1), [symbol.label for symbol in grammar.symbols]
     used = np.bincount(grammar.rule_lhs[grammar.rule_lhs >= 0], grammar.count[grammar.rule_lhs >= 0], len(names))
+    whole = [number for number, symbol in enumerate(grammar.symbols) if symbol.kind != "part"]
+    frequent = sorted(whole, key=lambda number: -used[number])[:40]
     rows: list[list[object]] = []
-    for number in sorted(shown, key=lambda number: -used[number])[:25]:
-        distance = np.linalg.norm(points[shown] - points[number], axis=1)
-        nearest = [shown[place] for place in np.argsort(distance, kind="stable")[: count + 1]]
+    for number in frequent:
+        distance = np.linalg.norm(points[frequent] - points[number], axis=1)
+        nearest = [frequent[place] for place in np.argsort(distance, kind="stable")]
         rows.append([names[number], *(names[other] for other in nearest if other != number)][: count + 1])
     return rows
 
