@@ -290,8 +290,8 @@ class TestFlags:
                         assert refusal.endswith(f", not of --model {model}\n")
                         assert other.name in refusal
         pcfg = ("train", "parser", data["parser"], "--out", "m", "--model", "pcfg")
-        refusal = run_main(*pcfg, "--components=99").refusal()
-        assert refusal == "lveg: --components is an option of --model gm, not of --model pcfg\n"
+        refusal = run_main(*pcfg, "--k-hard=99").refusal()
+        assert refusal == "lveg: --k-hard is an option of --model gm, not of --model pcfg\n"
         assert "--split is an option" in run_main(*pcfg, "--no-split").refusal()
         for flag in ("--context-epochs", "--feature-dropout"):
             refusal = run_main(*pcfg, "--context", "none", flag, 1).refusal()

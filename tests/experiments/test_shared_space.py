@@ -1,0 +1,55 @@
+"""The script that compares one space with mixtures of each rule's own, on a little data."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "experiments" / "shared_space.py"
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script as a module."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    spec = importlib.util.spec_from_file_location("shared_space", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "shared_space", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_runs_are_kept_and_drawn(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["shared_space.py", "--quick", "--out", str(tmp_path / "space")])
+    script.main()
+    gm, shared = script.read_runs(tmp_path / "space.csv")
+    assert (gm.treebank, gm.sentences, shared.seed) == ("demo", 60, 0)
+    assert 0 < shared.parameters < gm.parameters
+    assert 0 < shared.f1 <= 100
+    assert gm.unseen is None
+    assert shared.together > 0
+    drawing = ElementTree.parse(tmp_path / "space-demo-60-0.svg").getroot()
+    assert "NP" in {text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")}
+    first = capsys.readouterr().out.splitlines()
+
+    monkeypatch.setattr(script, "train_parser", None)  # nothing is trained again
+    script.main()
+    again = capsys.readouterr().out.splitlines()
+    assert again == first[-len(again) :]
+
+
+def test_the_chance_to_weigh_more(script: ModuleType) -> None:
+    weight = np.arange(8.0).reshape(2, 2, 2)
+    wanted, is_seen = np.zeros((2, 2, 2), bool), np.zeros((2, 2, 2), bool)
+    wanted[1, 0, 1] = is_seen[1, 0, 1] = is_seen[0, 0, 0] = True
+    assert script.chance_above(weight, wanted, is_seen) == pytest.approx(4 / 6)
