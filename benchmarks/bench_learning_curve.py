@@ -3,9 +3,10 @@
     python benchmarks/bench_learning_curve.py [--sizes 100 all] [--systems lvg hmm] [--seeds 0 1] [--out CURVE]
 
 A smaller treebank is a part of the whole one, evenly spread. Our models have their default options; their best epoch or
-cycle, and the decoder, are chosen on the development sentences that they are scored on. `gm+features` is the default
-parser, `forms` the default tagger. Beside them: the Berkeley parser, best of 2-4 cycles, measured once on the same
-trees and written down here; and CRFsuite with the features of bench_tagger_peers.py, if `pycrfsuite` is installed.
+cycle, and the decoder, are chosen on the development sentences that they are scored on. `gm+features+network` is the
+default parser, `forms+network` the default tagger. They are compared with the Berkeley parser, best of 2-4 cycles,
+measured once on the same trees and written down here; and with CRFsuite with the features of bench_tagger_peers.py, if
+`pycrfsuite` is installed.
 
 OUT.csv gets a line as soon as it is measured; lines that it has already are not measured again, so remove it after a
 change. OUT.svg is the picture, if `matplotlib` is installed: means over seeds.
@@ -40,9 +41,14 @@ PARSERS: dict[str, dict[str, Any]] = {
     "lvg": {"model": "lvg"},
     "split-merge": {"model": "split-merge"},
     "gm": {"model": "gm"},
-    "gm+features": {},
+    "gm+features": {"model": "gm", "context": "features"},
+    "gm+features+network": {},
 }
-TAGGERS: dict[str, dict[str, Any]] = {"hmm": {"model": "hmm"}, "forms": {}}
+TAGGERS: dict[str, dict[str, Any]] = {
+    "hmm": {"model": "hmm"},
+    "forms": {"context": "forms"},
+    "forms+network": {},
+}
 SYSTEMS = (*PARSERS, "berkeley", *TAGGERS, "crfsuite")
 
 BERKELEY = {200: 73.9, 500: 79.5, 1000: 82.5, 3396: 85.3}
