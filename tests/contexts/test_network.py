@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -179,3 +180,30 @@ def test_taggers_with_networks_learn() -> None:
         tagger = train_tagger(tagged, tagged, context=context, epochs=12, **small)
         assert tagger.info["dev"]["token_accuracy"] > 85.0
         assert [part["context"] for part in tagger.family.describe()["contexts"]] == context.split(",")
+
+
+def test_gradient_with_dropout_equals_differences() -> None:
+    random, noise = np.random.default_rng(3), 11
+    parser_network = replace(random_network(), dropout=0.4, input_dropout=0.3)
+    rows = parser_network.rows(forest_of(["the", "dog", "saw", "a", "cat"]))
+    tag_network = replace(network_of(random_tagger(2)), dropout=0.4, input_dropout=0.3)
+    packed = lattices(open_table(TAGS), [[0] * len(words) for words in SENTENCES], None)
+    tag_rows = tag_network.rows(SENTENCES)
+
+    def check(value: Floats, score: Callable[[Floats], Floats], add: Callable[[Floats, Floats], object]) -> None:
+        pull, slope = random.normal(size=score(value).shape), np.zeros_like(value)
+        add(pull, slope)
+        for place in random.choice(np.flatnonzero(np.abs(slope) > 1e-9), 40):
+            expected = central_difference(lambda moved: float((pull * score(moved)).sum()), value, int(place))
+            assert slope[place] == pytest.approx(expected, abs=1e-6, rel=1e-5)
+
+    check(
+        parser_network.value,
+        lambda value: parser_network.with_value(value).score(rows, noise),
+        lambda pull, slope: parser_network.add(rows, pull, slope, noise),
+    )
+    check(
+        tag_network.value,
+        lambda value: tag_network.with_value(value).score(packed, tag_rows, noise),
+        lambda pull, slope: tag_network.add(packed, tag_rows, pull, slope, noise),
+    )
