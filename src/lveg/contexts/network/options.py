@@ -24,7 +24,7 @@ class NetworkOptions(Options):
         50_000, "Take this many words from the beginning of --vectors; the model keeps them all.", group=NETWORK,
         least=1,
     )  # fmt: skip
-    units: int = option(150, "Units of the hidden layer.", group=NETWORK, least=1, most=4096)
+    units: int = option(200, "Units of the hidden layer.", group=NETWORK, least=1, most=4096)
     embedding: int = option(50, "Dimensions of learned vectors.", group=NETWORK, least=1, most=1000)
     network_epochs: int = option(
         6, "Passes over the data in which the network is learned alone, before it joins the rest; more if there is "
@@ -42,7 +42,7 @@ class NetworkOptions(Options):
         0.5, "Share of the units that is left out at random in training.", group=NETWORK, least=0.0, most=0.95
     )
     input_dropout: float = option(
-        0.0, "Share of the dimensions of words that is left out at random in training.", group=NETWORK, least=0.0,
+        0.15, "Share of the dimensions of words that is left out at random in training.", group=NETWORK, least=0.0,
         most=0.95,
     )  # fmt: skip
 
