@@ -34,8 +34,8 @@ class NetworkOptions(Options):
     network_batch: int = option(16, "Sentences per update in these; fewer if there are few.", group=NETWORK, least=1)
     network_rate: float = option(0.002, "Adam's step for the network.", group=NETWORK, least=1e-9)
     network_share: float = option(
-        0.3, "When it joins the rest, its scores are multiplied by this, and so is its rate.", group=NETWORK,
-        least=1e-6, most=1.0,
+        0.3, "When it joins the rest, its scores and its rate are multiplied by this; less if there is little data.",
+        group=NETWORK, least=1e-6, most=1.0,
     )  # fmt: skip
     network_l2: float = option(1e-4, "How strongly its parameters are pulled to 0.", group=NETWORK, least=0.0)
     network_dropout: float = option(
@@ -47,8 +47,11 @@ class NetworkOptions(Options):
     )  # fmt: skip
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """Smaller batches and more epochs where there are few sentences."""
-        epochs = round(scarcity(sentences) * self.network_epochs)
+        """Smaller batches and more epochs where there are few sentences, and a network that counts less."""
+        more = scarcity(sentences)
         return self.unless_given(
-            given, network_batch=fewer(self.network_batch, sentences), network_epochs=epochs
-        )  # fmt: skip
+            given,
+            network_batch=fewer(self.network_batch, sentences),
+            network_epochs=round(more * self.network_epochs),
+            network_share=round(self.network_share / more, 3),
+        )

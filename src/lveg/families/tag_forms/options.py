@@ -8,7 +8,7 @@ from typing import Self
 
 from lveg.contexts.network.options import NetworkOptions
 from lveg.families.tag_lvg.options import SUBTYPES
-from lveg.learning.options import CONTEXT, GradientOptions, scarcity
+from lveg.learning.options import CONTEXT, GradientOptions
 from lveg.options import option, with_default
 
 GAUSSIAN = "With --chain gaussian"
@@ -60,6 +60,5 @@ class TagFormsOptions(GradientOptions, NetworkOptions):
         return self.context != FORMS
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """Smaller batches and more epochs where there are few sentences, for the network too, which then counts less."""
-        chosen = NetworkOptions.for_size(super().for_size(sentences, given), sentences, given)
-        return chosen.unless_given(given, network_share=round(self.network_share / scarcity(sentences), 3))
+        """Smaller batches and more epochs where there are few sentences, for the network too."""
+        return NetworkOptions.for_size(super().for_size(sentences, given), sentences, given)
