@@ -1,19 +1,20 @@
-"""One space for all symbols against mixtures of each rule's own, with about as many parameters; and a map of it.
+"""Compare one space for all symbols with a separate mixture per rule, at similar numbers of parameters; draw maps.
 
     python experiments/shared_space.py --treebanks wsj-sample,gum --sizes all,500 --seeds 0,1 --out shared-space
 
-A smaller treebank has trees int(i N / n), evenly spread. Systems are models with what differs from their defaults,
-options of `lveg train parser`; the best epoch, and the decoder, are chosen on the development trees that are scored.
-Every run is added to OUT.csv at once, and what is there already is not run again, so remove it after a change.
+A smaller treebank of n out of N trees has trees int(i N / n). Systems are models with the options of `lveg train
+parser` that differ from their defaults. The best epoch and the decoder are chosen on the same development trees that
+are scored. Every run is added to OUT.csv at once. Runs that are already there are not repeated, so remove the file
+after a change.
 
-For models of `shared` there is also
-- OUT-TREEBANK-SIZE-SEED.svg, the map: the middle of each symbol's region, in the plane in which they lie widest
-  apart; circles show how wide regions are. With several systems of this model, it is that of the last;
-- `together`: the mean distance of tags with the same first two letters, over the mean distance of all tags; 1 if
-  learning leaves tags where chance put them;
-- `unseen`: how probable it is that a rule of the development trees that training had not seen has more weight by the
-  shared components, before any bias, than a triple of symbols that neither has; `by_counts` is the same for the product
-  of how often the three symbols are left-hand side, left child and right child in training.
+For `shared` models there are also
+- OUT-TREEBANK-SIZE-SEED.svg, the map: the centre of each symbol's region, projected to the first two principal
+  components; circles show the widths of regions. With several `shared` systems, it is the map of the last one;
+- `together`: the mean distance of tags with the same first two letters, divided by the mean distance of all tags;
+  about 1 at a random start;
+- `unseen`: the probability that a rule that occurs only in the development trees has more weight in the shared
+  components, without biases, than a triple of symbols that occurs in neither part; `by_counts` is the same for the
+  product of how often the three symbols are left-hand side, left child and right child in training.
 
 --quick is for tests: little data, one epoch.
 """
@@ -56,7 +57,7 @@ QUICK = "epochs=1 components=4 dim=2"
 
 @dataclass(frozen=True)
 class Run:
-    """A system that was trained on trees. epoch: the best. f1: on the development trees. The rest: see above."""
+    """The result of one run. epoch: the best. f1: on the development trees. together, unseen, by_counts: see above."""
 
     treebank: str
     sentences: int
@@ -72,17 +73,17 @@ class Run:
 
     @property
     def key(self) -> tuple[str, int, str, int]:
-        """What was run."""
+        """The values that identify a run."""
         return self.treebank, self.sentences, self.system, self.seed
 
 
 def trees_of(name: str, part: str) -> list[Tree]:
-    """The trees of a part of a treebank; `demo` is the one that comes with the package."""
+    """The trees of a part of a treebank; `demo` is included in the package."""
     return list(read_trees(ENGLISH.parent / f"demo-{part}.mrg" if name == "demo" else treebank(name, part)))
 
 
 def evenly(trees: list[Tree], size: str) -> list[Tree]:
-    """So many trees, evenly spread, or all."""
+    """A number of evenly spaced trees, or all."""
     count = len(trees) if size == "all" else min(int(size), len(trees))
     return [trees[i * len(trees) // count] for i in range(count)]
 
@@ -107,7 +108,7 @@ def run(name: str, trees: list[Tree], dev: list[Tree], system: str, seed: int) -
 
 
 def facts_of(parser: Parser, family: Shared, dev: Sequence[Tree]) -> dict[str, float]:
-    """What there is to say of a space."""
+    """The measures `together`, `unseen` and `by_counts` of a parser."""
     cleaned = [tree for tree in map(parser.cleaning, dev) if tree is not None]
     wanted, is_seen = new_rules(parser.grammar, tree_grammar(cleaned, parser.binarisation, LexiconOptions()))
     found = {"together": together(parser.grammar, family.parameters)}
@@ -118,7 +119,7 @@ def facts_of(parser: Parser, family: Shared, dev: Sequence[Tree]) -> dict[str, f
 
 
 def together(grammar: Grammar, own: Parameters) -> float:
-    """The mean distance of tags with the same first two letters, over the mean distance of all."""
+    """The mean distance of tags with the same first two letters, divided by the mean distance of all tags."""
     labels = [symbol.label for symbol in grammar.symbols[grammar.n_nonterminals :]]
     points = own.region_mean.mean(axis=1)[grammar.n_nonterminals :]
     pairs = [(i, j) for i in range(len(labels)) for j in range(i)]
@@ -128,7 +129,7 @@ def together(grammar: Grammar, own: Parameters) -> float:
 
 
 def new_rules(grammar: Grammar, other: Grammar) -> tuple[Floats, Floats]:
-    """(binary rules of another grammar only, those of either), as tables over triples of symbols."""
+    """(binary rules that only `other` has, binary rules of either grammar), as tables over triples of symbols."""
     number = {symbol: place for place, symbol in enumerate(grammar.symbols)}
     known, others = (np.zeros((len(number),) * 3, bool) for _ in range(2))
     binary = slice(0, grammar.n_binary)
@@ -141,7 +142,7 @@ def new_rules(grammar: Grammar, other: Grammar) -> tuple[Floats, Floats]:
 
 
 def shared_weights(own: Parameters) -> Floats:
-    """What the shared components weigh at each triple of symbols."""
+    """The weight of the shared components for each triple of symbols."""
     lhs = mean_heights(own, own.lhs_mean, own.lhs_log_std)
     left, right = (
         mean_heights(own, own.slot_mean[kind].T, own.slot_log_std[kind].T) * np.exp(own.height[kind])
@@ -163,7 +164,7 @@ def counted_weights(grammar: Grammar) -> Floats:
 
 
 def chance_above(weight: Floats, wanted: Floats, is_seen: Floats) -> float:
-    """The chance that a wanted triple weighs more than one that is not seen, with left-hand sides that occur."""
+    """The probability that a wanted triple has more weight than an unseen one whose left-hand side occurs."""
     phrases = is_seen.any(axis=(1, 2))
     others = np.sort(weight[phrases][~is_seen[phrases]])
     low, high = (np.searchsorted(others, weight[wanted], side) for side in ("left", "right"))  # type: ignore[call-overload]
@@ -171,7 +172,7 @@ def chance_above(weight: Floats, wanted: Floats, is_seen: Floats) -> float:
 
 
 def drawn(grammar: Grammar, own: Parameters, size: int = 900) -> str:
-    """The map of all symbols that are no parts of rules, as SVG: phrases dark, tags blue."""
+    """The map of all symbols not made by binarisation, as SVG: phrases black, tags blue."""
     shown = [number for number, symbol in enumerate(grammar.symbols) if symbol.kind != "part"]
     points = own.region_mean.mean(axis=1)[shown]
     centred = points - points.mean(axis=0)
@@ -196,7 +197,7 @@ def drawn(grammar: Grammar, own: Parameters, size: int = 900) -> str:
 
 
 def neighbours(grammar: Grammar, own: Parameters, count: int = 3) -> list[list[object]]:
-    """The frequent symbols, each with the frequent symbols nearest to it; rare ones stay where chance put them."""
+    """The most frequent symbols with their nearest neighbours among them; rare ones stay near their random start."""
     points, names = own.region_mean.mean(axis=1), [symbol.label for symbol in grammar.symbols]
     used = np.bincount(grammar.rule_lhs[grammar.rule_lhs >= 0], grammar.count[grammar.rule_lhs >= 0], len(names))
     whole = [number for number, symbol in enumerate(grammar.symbols) if symbol.kind != "part"]
@@ -210,7 +211,7 @@ def neighbours(grammar: Grammar, own: Parameters, count: int = 3) -> list[list[o
 
 
 def read_runs(path: Path) -> Iterator[Run]:
-    """The runs of a file, where it exists."""
+    """The runs in a file, if it exists."""
     kinds: dict[str, Any] = {"str": str, "int": int, "float": float, "float | None": float}
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
@@ -221,7 +222,7 @@ def read_runs(path: Path) -> Iterator[Run]:
 
 
 def write_runs(path: Path, runs: Iterable[Run]) -> None:
-    """Put the runs into the file, or leave it as it is where that fails."""
+    """Write the runs to the file; it is left unchanged if that fails."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, [field.name for field in fields(Run)])
     writer.writeheader()
@@ -230,18 +231,18 @@ def write_runs(path: Path, runs: Iterable[Run]) -> None:
 
 
 def names(text: str) -> list[str]:
-    """The parts between commas."""
+    """Split at commas."""
     return [part.strip() for part in text.split(",")]
 
 
 def arguments() -> argparse.Namespace:
-    """What the command line asks for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--treebanks", type=names, default=["wsj-sample", "gum"])
     parser.add_argument("--sizes", type=names, default=["all", "500"])
     parser.add_argument("--systems", type=names, default=list(SYSTEMS))
     parser.add_argument("--seeds", type=names, default=["0"])
-    parser.add_argument("--out", type=Path, default=Path("shared-space"), help="how the names of files begin")
+    parser.add_argument("--out", type=Path, default=Path("shared-space"), help="prefix of the names of output files")
     parser.add_argument("--quick", action="store_true", help="a smoke test on the demonstration treebank")
     asked = parser.parse_args()
     if asked.quick:
@@ -251,7 +252,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Run what is missing, then print everything that was asked for."""
+    """Run what is missing, then print all requested runs."""
     asked = arguments()
     path = asked.out.with_name(f"{asked.out.name}.csv")
     known = {done.key: done for done in read_runs(path)}
@@ -274,7 +275,7 @@ def main() -> None:
 
 
 def show(path: Path, parser: Parser) -> None:
-    """Draw the map of a parser, and print who is next to whom."""
+    """Draw the map of a parser, and print the nearest neighbours of symbols."""
     assert isinstance(parser.family, Shared)
     write_whole(str(path), drawn(parser.grammar, parser.family.parameters).encode())
     print_table(["symbol", "nearest", "", ""], neighbours(parser.grammar, parser.family.parameters))

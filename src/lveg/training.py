@@ -1,4 +1,4 @@
-"""Training a parser or a tagger, from files or from what is in memory."""
+"""Training of parsers and taggers, from files or from data in memory."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Setting:
-    """How training is carried out; nothing here changes a bit of the model.
+    """How training is carried out; none of these settings changes the trained model.
 
-    faults: what happens at malformed sentences. checkpoint: where the state of a long run is kept; it is the caller's
-    to remove once the model is safe. keep: gets a name and a model worth keeping beside the one that is trained.
+    faults: how malformed sentences are handled. checkpoint: where the state of a long run is saved; the caller removes
+    it once the model is saved. keep: called with a name and a model for each intermediate model worth saving.
     """
 
     threads: int = 1
@@ -79,9 +79,9 @@ QUIET = Setting()
 def train_parser(
     train: Trees, dev: Trees = (), model: str | None = None, setting: Setting = QUIET, **options: Any
 ) -> Parser:
-    """The parser of the training trees, with its scores on the development trees in `info`.
+    """Train a parser; its scores on the development trees are in `info`.
 
-    train, dev: files, or trees. model: a family's name, as `lveg train parser --help` lists them. options: those of
+    train, dev: files, or trees. model: the name of a family, see `lveg train parser --help`. options: those listed by
     `lveg train parser --model NAME --help`, with `_` for `-`.
     """
     begun = time.perf_counter()
@@ -99,7 +99,7 @@ def train_parser(
 def _learn_parser(
     trees: list[Tree], gold: list[Tree], recipe: Recipe[ParserOptions], setting: Setting, found: Found
 ) -> tuple[Parser, Found]:
-    """The parser of some trees, and what is best by its scores on others, if there are any."""
+    """Train a parser on some trees; with gold trees, also find the best rounds, decoder and sharpness on them."""
     kind, task, own, above = recipe.kind, recipe.task, recipe.own, recipe.above
     binarisation = task.binarisation
     if binarisation.direction == "head":
@@ -157,7 +157,7 @@ def _learn_parser(
 
 
 def coarse_parses(coarse: CoarseParser, gold: Sequence[Tree], p_min: float, setting: Setting) -> list[Parses]:
-    """What the coarse grammar leaves of each development sentence; learning changes nothing in it."""
+    """The pruned forests of the development sentences; they do not change in training, so they are computed once."""
     prepared: list[Parses] = []
     words = [tree.words() for tree in gold]
     run = Run(threads=setting.threads)
@@ -170,7 +170,7 @@ def coarse_parses(coarse: CoarseParser, gold: Sequence[Tree], p_min: float, sett
 def train_tagger(
     train: Sentences, dev: Sentences = (), model: str | None = None, setting: Setting = QUIET, **options: Any
 ) -> Tagger:
-    """The tagger of the training sentences, with its scores on the development sentences in `info`.
+    """Train a tagger; its scores on the development sentences are in `info`.
 
     train, dev: CoNLL-U files, or sentences as (word, tag) pairs. model, options: see `train_parser`.
     """
@@ -188,7 +188,7 @@ def train_tagger(
 def _learn_tagger(
     tagged: list[Pairs], gold: list[Pairs], recipe: Recipe[TaggerOptions], setting: Setting, found: Found
 ) -> tuple[Tagger, Found]:
-    """The tagger of some sentences, and what is best by its scores on others, if there are any."""
+    """Train a tagger on some sentences; with gold sentences, also find the best rounds on them."""
     task = recipe.task
     grammar = tag_grammar(tagged, task.lexicon)
     _announce(grammar, setting.report)
@@ -222,10 +222,10 @@ Trained = TypeVar("Trained", Parser, Tagger)
 
 @dataclass(frozen=True)
 class Recipe(Generic[Task]):
-    """What is trained: a family, the options of the task, those of the family, those of what goes on top, partners.
+    """What is trained: a family with its options `own`, and the options of the task.
 
-    bases: the family that it is learned on top of itself, if it needs one. On top go contexts, and before them the
-    family that learns them. start: the model that learning starts from.
+    bases: the base of the family, if it needs one. above: the layer that adds contexts, then the contexts. partners:
+    families that are trained separately and combined with it. start: the model that training starts from.
     """
 
     kind: Kind
@@ -238,16 +238,16 @@ class Recipe(Generic[Task]):
 
     @property
     def groups(self) -> list[Options]:
-        """The options of the base, of the family and of what goes on top; of the same name, the last ones count."""
+        """The options of the base, the family and its contexts; of options with the same name, the last one counts."""
         return [*self.bases.values(), self.own, *self.above.values()]
 
     @property
     def is_gradual(self) -> bool:
-        """Whether it is learned in epochs or cycles."""
+        """Whether it is trained in epochs or cycles."""
         return not self.kind.is_treebank or bool(self.above or self.partners)
 
     def for_size(self, sentences: int, given: Collection[str]) -> Recipe[Task]:
-        """With values that suit this number of training sentences, but for the options with the given names."""
+        """A copy with values adapted to the number of training sentences, except for the options in `given`."""
         above = {item: chosen.for_size(sentences, given) for item, chosen in self.above.items()}
         follow = self.own.as_base if above else self.own.for_size
         task = self.task.for_size(sentences, given)
@@ -256,7 +256,7 @@ class Recipe(Generic[Task]):
 
 
 def _recipe(task: str, form: type[Task], model: str | None, given: dict[str, Any]) -> Recipe[Task]:
-    """What keywords ask for."""
+    """The recipe for the given keyword arguments."""
     kind = default_kind(task) if model is None else find_trainable(task, model)
     above = layers(task, given.get("context"), model, given)
     bases = bases_of(task, kind, given.get("base"))
@@ -281,7 +281,7 @@ def _recipe(task: str, form: type[Task], model: str | None, given: dict[str, Any
 
 @dataclass(frozen=True)
 class Origin:
-    """A parser that learning starts from, its file, the option that names it, and the parser's fingerprint."""
+    """A parser that training starts from. flag: the option that names its file. name: the parser's fingerprint."""
 
     parser: Parser
     path: str
@@ -289,31 +289,31 @@ class Origin:
     name: str
 
     def check(self, grammar: Grammar) -> Judge:
-        """The family of the parser, if it has the rules of this grammar."""
+        """The family of the parser; raises UsageError if its rules are not those of this grammar."""
         if not same_rules(grammar, self.parser.grammar):
             raise UsageError(
-                f"{self.path}: has other rules than these trees give; {self.flag} takes a parser of the same trees, "
-                "with the same options for words and for cutting phrases"
+                f"{self.path}: its rules differ from those of these trees; {self.flag} takes a parser trained on the "
+                "same trees, with the same options for words and binarisation"
             )
         return self.parser.family
 
 
 def _origin(own: Options) -> Origin | None:
-    """The model that the options of a family name to start from."""
+    """The model to start from, if the options of a family name one."""
     for item in describe(type(own)):
         path = getattr(own, item.name)
         if item.is_model and path is not None:
             parser = load_model(path)
             if not isinstance(parser, Parser):
-                raise UsageError(f"{path}: is a tagger; {item.flag} takes a parser of the same trees")
+                raise UsageError(f"{path}: is a tagger; {item.flag} takes a parser trained on the same trees")
             return Origin(parser, path, item.flag, model_fingerprint(parser))
     return None
 
 
 @dataclass(frozen=True)
 class Found:
-    """What scores on held-out sentences say is best: the rounds of each stage (see Run), the decoder, how sharp the
-    probabilities of constituents should be (see Parser)."""
+    """The best settings on held-out sentences: the rounds of each stage (see Run), the decoder, and the sharpness of
+    the probabilities of constituents (see Parser)."""
 
     rounds: dict[str, int] = field(default_factory=dict)
     decoder: str | None = None
@@ -321,7 +321,7 @@ class Found:
 
 
 FEW = 50
-"""From fewer sentences none are held out: too few would be left to learn from, and to score on."""
+"""With fewer sentences, none are held out: too few would be left for training and for scoring."""
 
 
 def _train(
@@ -329,16 +329,17 @@ def _train(
     learn: Callable[[list[Item], list[Item], Recipe[Task], Setting, Found], tuple[Trained, Found]],
     name: Callable[[list[Item]], str],
 ) -> Trained:  # fmt: skip
-    """The model of all items, scored on the gold ones; without those, with as many rounds as a held-out part says.
+    """Train on all items and score on `gold`; without gold items, use the number of rounds found on held-out items.
 
-    learn: the model of some items, scored on others, with what is found already. name: the fingerprint of items.
+    learn: trains on some items and scores on others, given settings that are already known. name: the fingerprint of
+    items.
     """
     share = recipe.task.held_out
     if gold or not share or not recipe.is_gradual or len(items) < FEW:
         return learn(items, gold, recipe, setting, Found())[0]
     if recipe.start:
         raise UsageError(
-            f"{recipe.start.flag} needs --dev, or --held-out 0: trees without those held out have other rules"
+            f"{recipe.start.flag} needs --dev or --held-out 0: without the held-out trees, the rules would differ"
         )
     parts = setting.checkpoint
     values = recipe.task.record() | _record(recipe.groups)
@@ -365,7 +366,7 @@ def _train(
 
 
 def hold_out(items: Sequence[Item], share: float, seed: int) -> tuple[list[Item], list[Item]]:
-    """(the others, a share of the items), both in order; which ones depends on their number and the seed alone."""
+    """(the rest, the held-out share of the items), both in order; depends only on the number of items and the seed."""
     held = set(np.random.default_rng([seed, len(items)]).permutation(len(items))[: max(1, round(share * len(items)))])
     return (
         [item for index, item in enumerate(items) if index not in held],
@@ -374,13 +375,13 @@ def hold_out(items: Sequence[Item], share: float, seed: int) -> tuple[list[Item]
 
 
 def _learn_base(kind: Kind, options: Options, data: TreeData, run: Run) -> ForestFamily:
-    """A family that another one is learned on top of."""
+    """Train the base of another family."""
     family: ForestFamily = kind.load_learning()(data, options, run)[0]
     return family
 
 
 def _partners(data: TreeData, partners: Sequence[Kind], run: Run) -> list[Judge]:
-    """Families that are trained beside another one, with their usual options."""
+    """Train partners, with their default options."""
     found = []
     for number, kind in enumerate(partners, start=2):
         run.report("partner", {"model": kind.name})
@@ -391,17 +392,17 @@ def _partners(data: TreeData, partners: Sequence[Kind], run: Run) -> list[Judge]
 
 
 def _contexts(data: TreeData, above: dict[Kind, Options], seed: int) -> list[Any]:
-    """The contexts to put on top, before they are learned; made first, so that a file that is missing is told first."""
+    """The untrained contexts; they are made before training, so that missing files are reported early."""
     return [kind.load_learning()(data, chosen, seed) for kind, chosen in above.items() if not kind.is_layer]
 
 
 def _with_contexts(
     data: TreeData, family: Any, own: Options, above: dict[Kind, Options], contexts: Sequence[Any], run: Run
 ) -> Judge:
-    """The family with contexts on top, learned; the forests are those that its own options tell of."""
+    """Train contexts on top of a family, with the forest options of the family."""
     layer, options = next(iter(above.items()))
     if not isinstance(family, ForestFamily):
-        raise UsageError(f"a parser of model {family.name} takes no context")
+        raise UsageError(f"a parser of model {family.name} cannot have contexts")
     forests = own if isinstance(own, ForestOptions) else ForestOptions()
     learned: Judge = layer.load_learning()(data, family, contexts, options, forests, run)
     return learned
@@ -411,7 +412,7 @@ def _run(
     setting: Setting, recipe: Recipe[Any], score: Callable[[Any], Any] | None, model: Callable[[Any], Any], train: str,
     info: dict[str, Any], found: Found,
 ) -> Run:  # fmt: skip
-    """How learning is carried out; a run goes on from a checkpoint of the same data and options."""
+    """The run of a recipe; it resumes from a checkpoint of the same data and options."""
     keep, checkpoint = setting.keep, setting.checkpoint
     key = {"train": train, "dev": info.get("dev_fingerprint"), "grammar": info["train_fingerprint"], **_key(recipe)}
     return Run(
@@ -426,13 +427,13 @@ def _run(
 
 
 def _key(recipe: Recipe[Any]) -> dict[str, Any]:
-    """What must be the same of a recipe for a run to go on from a checkpoint."""
+    """The values of a recipe that must be the same for a run to resume from a checkpoint."""
     key = {"model": recipe.kind.name, "task": recipe.task.record(True), "options": _record(recipe.groups, True)}
     return key | ({"start": recipe.start.name} if recipe.start else {})
 
 
 def _short_enough(found: list[Item], limit: int | None, length: Callable[[Item], int], report: Report) -> list[Item]:
-    """Those of the sentences that are not longer than the limit."""
+    """The sentences that are not longer than the limit."""
     report("read", {"sentences": len(found), "words": sum(map(length, found))})
     if limit is None:
         return found
@@ -477,7 +478,7 @@ def _pair(sentence: int, found: Any) -> tuple[str, str]:
 
 
 def _items(source: Any) -> list[Any]:
-    """One path, or whatever several items there are, in a list."""
+    """The list of items, which has one element if `source` is a path."""
     return [source] if isinstance(source, str | os.PathLike) else list(source)
 
 
@@ -489,7 +490,7 @@ def _paths(items: list[Any], others: str) -> list[str]:
 
 
 def _named(items: list[Any]) -> str:
-    """The first path, to begin a message with."""
+    """The first path as the prefix of a message; empty if there is none."""
     return f"{os.fspath(items[0])}: " if items and isinstance(items[0], str | os.PathLike) else ""
 
 
@@ -514,7 +515,7 @@ def _record(options: Sequence[Options], for_resume: bool = False) -> dict[str, A
 
 
 def _info(recipe: Recipe[Any], grammar: Grammar, sentences: int) -> dict[str, Any]:
-    """What the model file tells about its making."""
+    """What the model file records about training."""
     return {
         "lveg": __version__,
         "config": {"model": recipe.kind.name, **recipe.task.record(), **_record(recipe.groups)},

@@ -1,4 +1,4 @@
-"""Surface features in words."""
+"""Descriptions of surface features."""
 
 from __future__ import annotations
 

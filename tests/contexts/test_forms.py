@@ -1,4 +1,4 @@
-"""Taggers that see the forms of words: which forms there are, sums by enumeration, gradients by differences."""
+"""Taggers with word forms: names of forms, sums against enumeration, gradients against finite differences."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GRAMMAR = tag_grammar([[("a", "X"), ("a", "Y"), ("a", "Z")]], LexiconOptions("si
 
 
 def random_forms(subtypes: int, seed: int) -> TagForms:
-    """Weights that mean nothing in particular."""
+    """A tagger with random weights."""
     first = TagForms(start_chain(TAGS, subtypes, 0.1, seed), (start_forms(SENTENCES, TAGS, subtypes),))
     return first.with_value(np.random.default_rng(seed).normal(0, 0.7, first.value.shape))
 
@@ -48,7 +48,7 @@ def parts_of(model: TagForms) -> tuple[TagLvg, Forms]:
 
 
 def weigh(model: TagForms, words: list[str], tags: tuple[int, ...]) -> float:
-    """The weight of a tag sequence, from the names of forms: the sum over all sequences of subtypes."""
+    """The weight of a tag sequence, from the names of forms, summed over all sequences of subtypes."""
     chain, forms = parts_of(model)
     start, transition, end, _ = (np.exp(part) for part in chain.parts(chain.value))
     weight, known = forms.value.reshape(-1, TAGS, chain.subtypes), forms.properties.names
@@ -129,7 +129,7 @@ def test_rows_name_what_a_word_has() -> None:
 
 
 def test_many_words_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More words than there was room for, and so many that all are forgotten."""
+    """More words than the initial arrays hold, and more than the cache holds, so that it is cleared."""
     monkeypatch.setattr(properties, "_MOST_CACHED", 4000)
     sentences = [[f"w{number}", f"W{number % 50}"] for number in range(3000)]
     forms = learn_properties(sentences)

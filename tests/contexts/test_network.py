@@ -1,4 +1,4 @@
-"""Networks over vectors of words against the same sums in numpy, and gradients against differences."""
+"""Networks over word vectors against NumPy implementations, and gradients against finite differences."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def random_network() -> Network:
 
 
 def vector(inputs: Inputs, embed: Floats, word: str | None) -> Floats:
-    """What the network reads of a word, None for the edge of the sentence."""
+    """The input vector of a word; None is the edge of the sentence."""
     given, learned = np.zeros(2), np.zeros(embed.shape[1])
     if word is not None and word.lower() in inputs.vectors.words:
         given = inputs.vectors.rows[inputs.vectors.words.index(word.lower())].astype(float)

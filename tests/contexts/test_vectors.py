@@ -1,4 +1,4 @@
-"""Files of vectors: formats that are read, and what is refused with file and line."""
+"""Files of vectors: supported formats, and errors with file and line."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_first_words_up_to_a_limit_each_once(tmp_path: Path) -> None:
         ("a\n", ":1: expected a word and its numbers"),
         ("a 1 nan\n", ":1: expected numbers from"),
         ("a 1 1e9\n", ":1: expected numbers from"),
-        ("", "there are no vectors in it"),
+        ("", "the file contains no vectors"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:

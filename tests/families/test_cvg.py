@@ -1,4 +1,4 @@
-"""Compositional vector grammars against slow and obvious twins."""
+"""Compositional vector grammars against slow reference implementations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def parser() -> Parser:
 
 @cache
 def model(count: int = 200) -> Cvg:
-    """A grammar with random parameters, and given vectors for some of the words."""
+    """A grammar with random parameters, and pretrained vectors for some of the words."""
     words = sorted({word for tree in trees() for word in tree.words()})[::2]
     rows = np.random.default_rng(3).normal(0.0, 1.0, (len(words), 5)).astype(np.float16)
     inputs = learn_inputs((tree.words() for tree in trees()), Vectors(tuple(words), rows))
@@ -68,7 +68,7 @@ def forests() -> list[Forest]:
 
 
 def slow_score(grammar: Cvg, forest: Forest, edges: tuple[int, ...]) -> float:
-    """The score of a derivation, by recursion over its tree, from parameters that are looked up by symbols."""
+    """The score of a derivation, by recursion over its tree; parameters are looked up by symbol."""
     rules, form, net = parser().grammar, grammar.form, grammar.form.net(grammar.value)
     own = {int(forest.edge_head[edge]): edge for edge in edges}
     pairs = sorted({(rules.rule_left[rule], rules.rule_right[rule]) for rule in range(rules.unary_start)})

@@ -1,4 +1,4 @@
-"""Grammars in one space: numeric integration, gradients, and what they are in special cases."""
+"""Grammars in one space: against numeric integration, gradients, and special cases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def small_forests(count: int, seed: int = 7) -> list[tuple[Grammar, Floats, Fore
 
 
 def random_model(grammar: Grammar, seed: int, components: int = 3, dim: int = 1, parts: int = 2) -> Shared:
-    """A grammar whose parameters are all random."""
+    """A grammar with random parameters."""
     dice = np.random.default_rng(seed)
     return Shared.of(
         rules_of(grammar), Parameters(*(dice.normal(0.0, 0.4, s) for s in shapes(grammar, components, dim, parts)))
@@ -55,7 +55,7 @@ def region(own: Parameters, symbol: int) -> Floats:
 
 
 def integrate_derivation(grammar: Grammar, model: Shared, forest: Forest, edges: tuple[int, ...]) -> float:
-    """The weight of one derivation, its subtypes integrated on the grid; edges with parents first."""
+    """The weight of one derivation, with subtypes integrated numerically; edges with parents first."""
     own, done = model.parameters, list[Floats]()
     for edge in reversed(edges):
         rule = int(forest.edge_rule[edge])
@@ -98,13 +98,13 @@ def test_sums_and_posteriors_equal_enumeration_with_numeric_integration(parts: i
 
 @pytest.mark.parametrize(("components", "dim", "parts"), [(1, 1, 1), (3, 2, 1), (5, 3, 2)])
 def test_gradients_equal_central_differences(components: int, dim: int, parts: int) -> None:
-    """Of every kind of parameter."""
+    """For every kind of parameter."""
     for number, (grammar, _, forest) in enumerate(small_forests(4)):
         check_gradient(random_model(grammar, number, components, dim, parts), forest, number)
 
 
 def check_gradient(model: Shared, forest: Forest, seed: int) -> None:
-    """Of some of those parameters of each kind that matter."""
+    """Check some of the parameters of each kind whose gradient is not zero."""
     slope = np.zeros_like(model.value)
     model.run(pack(forest), None, Ask([1.0], slope))
     for places in model.with_value(np.arange(len(slope)) / len(slope)).parameters:
@@ -125,7 +125,7 @@ def test_the_start_is_about_the_pcfg_and_wide_components_are() -> None:
 
 
 def test_points_as_regions_are_a_table_of_low_rank() -> None:
-    """A rule weighs what its bias and its components at the points of its symbols say."""
+    """A rule's weight is given by its bias and the components at the points of its symbols."""
     for number, (grammar, _, forest) in enumerate(small_forests(8)):
         model = random_model(grammar, number, components=3, dim=2, parts=1)
         model.parameters.region_log_std[:] = -12.0

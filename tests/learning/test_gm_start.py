@@ -202,12 +202,12 @@ def test_refusals(begun: str, tmp_path: Path) -> None:
     lveg.save(discrete("pcfg"), plain)
     lveg.save(lveg.train_tagger([[("a", "A"), ("b", "B")]], model="hmm"), tagger)
     for error, message, some, options in (
-        (UsageError, "has other rules than these trees give", trees()[:60], {"start": begun}),
-        (UsageError, "has other rules than these trees give", trees(), {"start": begun, "horizontal": 1}),
+        (UsageError, "its rules differ from those of these trees", trees()[:60], {"start": begun}),
+        (UsageError, "its rules differ from those of these trees", trees(), {"start": begun, "horizontal": 1}),
         (UsageError, "is of model pcfg, which has no discrete subtypes", trees(), {"start": plain}),
         (UsageError, "is a tagger; --start takes a parser", trees(), {"start": tagger}),
         (ModelError, "nowhere: cannot be opened", trees(), {"start": "nowhere"}),
-        (UsageError, "--start needs --dev, or --held-out 0", trees(), {"start": begun, "held_out": 0.1}),
+        (UsageError, "--start needs --dev or --held-out 0", trees(), {"start": begun, "held_out": 0.1}),
         (UsageError, "--start cannot be used with --split or --alpha", trees(), {"start": begun, "alpha": 8.0}),
     ):
         with pytest.raises(error, match=message) as found:

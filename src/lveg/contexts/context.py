@@ -1,4 +1,4 @@
-"""What contexts share. A context multiplies any family; its parameters are learned with it and saved with it."""
+"""Base classes of contexts. A context multiplies any family; it is trained with the family and saved with it."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.learning.optimiser import Optimiser
 
 Kept = npt.NDArray[np.bool_]
-"""Of each edge whether it is asked about."""
+"""For each edge, whether it is scored."""
 
 
 class Context(Stored):
-    """Log factors from parameters that are one vector."""
+    """Log factors with parameters in one vector."""
 
-    if TYPE_CHECKING:  # a field or a property, as the context likes
+    if TYPE_CHECKING:  # a field or a property, depending on the context
 
         @property
         def value(self) -> Floats:
-            """All parameters in one vector, in which gradients are taken."""
+            """All parameters in one vector; gradients have the same shape."""
 
     @abstractmethod
     def with_value(self, value: Floats) -> Self:
-        """The same context with other parameters, which are not copied."""
+        """A copy with other parameters; the vector itself is not copied."""
 
     def scaled(self, share: float) -> Self:
-        """With log factors that are multiplied by a number; only for contexts that are learned alone at first."""
+        """A copy with log factors multiplied by `share`; only for contexts that are trained alone first."""
         raise NotImplementedError
 
     def rounded(self) -> Self:
-        """As a model file keeps it."""
+        """A copy with parameters rounded as in a model file."""
         return self
 
 
@@ -47,42 +47,41 @@ class ForestContext(Context):
 
     @abstractmethod
     def rows(self, forest: Forest) -> Ints:
-        """What the context reads of a forest and its words, whatever the parameters, with its length first."""
+        """The inputs of the context for a forest, which do not depend on parameters; their length comes first."""
 
     @abstractmethod
     def score(self, rows: Ints, noise: int = 0, kept: Kept | None = None) -> Floats:
-        """The log factor of each edge of forests one after the other; 0 for edges that stay, or are not kept.
+        """The log factor of each edge of a sequence of forests; 0 for edges without a rule or not in `kept`.
 
-        noise: if not 0, something of what the context reads is left out at random, as learning wants it; the same
-        number leaves out the same.
+        noise: random seed of dropout in training; 0 for no dropout.
         """
 
     @abstractmethod
     def add(self, rows: Ints, edge_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
-        """Add to `slope` the derivative of something, given its derivative in each log factor.
+        """Backpropagate: add to `slope`, the gradient of the parameters, given that of each log factor.
 
-        The numbers of the parameters whose slope is no longer 0, if it was.
+        Returns the indices of the parameters whose gradient may have changed.
         """
 
     def reasons(self, grammar: Grammar, forest: Forest, edges: Ints) -> list[list[Term]]:
-        """For each of some edges with rules the terms, in words, that add up to its log factor.
+        """For each edge, which must have a rule, named terms that add up to its log factor.
 
-        Unless a context can say more: the edge itself.
+        By default there is a single term, the edge itself.
         """
         score = self.score(self.rows(forest), kept=np.isin(np.arange(forest.n_edges), edges))
         return [[(edge_text(grammar, forest, edge), float(score[edge]))] for edge in edges.tolist()]
 
     def grown(self, examples: Iterable[tuple[Ints, Floats]]) -> Self:
-        """With parameters for what occurs in some forests, given their rows and the posterior of each edge."""
+        """A copy with parameters for what occurs in some forests, given their rows and the posterior of each edge."""
         return self
 
 
 @dataclass(frozen=True)
 class Alone:
-    """How a context is learned on top of the treebank grammar, before it joins a family that knows more.
+    """How a context is trained on top of the treebank grammar, before it is trained with a richer family.
 
-    On top of the family it would learn little, because that one explains the training data too well. share: what its
-    log factors are multiplied by when it joins. optimiser: as in `Start`.
+    On top of that family alone it would learn little, because the family fits the training data too well. share: factor
+    for its log factors when it is combined with the family. optimiser: as in `Start`.
     """
 
     epochs: int
@@ -93,10 +92,10 @@ class Alone:
 
 @dataclass(frozen=True)
 class Start:
-    """A context before anything is learned of it, and what its parameters are learned by.
+    """An untrained context, and how it is trained.
 
-    optimiser: for the parameters to begin with, given the number of batches in an epoch. alone: if it is to be learned
-    on its own at first.
+    optimiser: makes the optimiser, given the initial parameters and the number of batches per epoch. alone: how the
+    context is first trained on its own, if it is.
     """
 
     context: ForestContext
@@ -107,38 +106,38 @@ class Start:
 class ChainContext(Context):
     """A factor for each state of each tag that a word may have.
 
-    Lattices are packed sentences (see kernels.chain), rows what the context reads of the words of each of them. width:
-    how many states a tag has.
+    Lattices are packed sentences (see kernels.chain); rows are the inputs of the context for each of them. width: the
+    number of states per tag.
     """
 
     width: int
 
     @abstractmethod
     def rows(self, sentences: Sequence[Sequence[str]]) -> Ints:
-        """What the context reads of each sentence, whatever the parameters, each with its length first."""
+        """The inputs of the context for each sentence, independent of parameters; each starts with its length."""
 
     @abstractmethod
     def score(self, lattices: Ints, rows: Ints, noise: int = 0) -> Floats:
         """The log factor of each state of each entry of the lattices, (entries, states).
 
-        noise: as with the factors of edges.
+        noise: as in `ForestContext.score`.
         """
 
     @abstractmethod
     def add(self, lattices: Ints, rows: Ints, factor_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
-        """Add to `slope` the derivative of something, given its derivative in each log factor.
+        """Backpropagate: add to `slope`, the gradient of the parameters, given that of each log factor.
 
-        The numbers of the parameters whose slope may no longer be 0.
+        Returns the indices of the parameters whose gradient may be different from 0.
         """
 
     @abstractmethod
     def widened(self, width: int) -> Self:
-        """The same, of tags with one state, for tags with this many states that are all alike."""
+        """From a context for tags with one state: a copy for tags with `width` states, which all behave alike."""
 
 
 def forest_rows(words: Sequence[Sequence[int]], forest: Forest) -> Ints:
-    """What contexts read of a forest: size, numbers of words, nodes and edges; numbers for each word, with those beyond
-    the ends; symbols, starts and ends of nodes, where their edges begin; rules and splits of edges."""
+    """The inputs of contexts for a forest: total size; numbers of words, nodes and edges; the row of each word,
+    including padding; symbols, starts and ends of nodes, and their first edges; rules and splits of edges."""
     split = np.where(
         forest.edge_right >= 0,
         forest.node_end[np.maximum(forest.edge_left, 0)] if forest.n_edges else 0,

@@ -1,4 +1,4 @@
-"""What networks read of words: vectors that are given, and numbers of vectors that are learned."""
+"""Inputs of networks: the pretrained and learned vectors of words, by number."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lveg.grammar.grammar import Floats
 
 
 class Parts(NamedTuple):
-    """Which parts of a word have learned vectors, beside the lower-cased word and its shape.
+    """The parts of a word that have learned vectors, in addition to the lower-cased word and its shape.
 
-    prefixes, suffixes: their lengths. is_cased: whether the word as it is written has one too.
+    prefixes, suffixes: their lengths. is_cased: whether the word as written has a vector too.
     """
 
     prefixes: tuple[int, ...]
@@ -28,7 +28,7 @@ class Parts(NamedTuple):
     is_cased: bool
 
     def names(self, word: str) -> tuple[str, ...]:
-        """The names of what may have a learned vector."""
+        """The names of the parts that may have a learned vector."""
         lowered = word.lower()
         return (
             f"word {lowered}", f"shape {shape(word)}",
@@ -43,13 +43,13 @@ MANY = Parts((1, 2, 3, 4), (1, 2, 3, 4, 5), is_cased=True)
 """For parsers and for taggers (docs/decisions/0013)."""
 
 EDGE = "edge"
-_LEAST_COUNT = 2  # times that something must have been seen to have a vector
+_LEAST_COUNT = 2  # minimum number of occurrences of a part with a learned vector
 _MOST_CACHED = 200_000  # words
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Which vectors words have. names: what has a learned vector; its place is its number. parts: of each word."""
+    """The vectors of words. names: of the parts with a learned vector, by number. parts: which parts are looked up."""
 
     names: tuple[str, ...]
     vectors: Vectors = NO_VECTORS
@@ -58,7 +58,7 @@ class Inputs:
 
     @cached_property
     def columns(self) -> int:
-        """How many numbers `row` has: one for the given vector, and those of the learned ones."""
+        """The length of a `row`: one number for the pretrained vector, and one for each part."""
         return 1 + len(self.parts.names(""))
 
     @cached_property
@@ -68,7 +68,7 @@ class Inputs:
 
     @cached_property
     def given(self) -> Floats:
-        """The given vectors, as kernels read them."""
+        """The pretrained vectors, in the type of the kernels."""
         return self.vectors.rows.astype(np.float32)
 
     @cached_property
@@ -76,7 +76,7 @@ class Inputs:
         return {word: number for number, word in enumerate(self.vectors.words)}
 
     def row(self, word: str) -> tuple[int, ...]:
-        """The numbers of a word's vectors, -1 for those that it does not have."""
+        """The numbers of a word's vectors, -1 for none."""
         found = self._found.get(word)
         if found is None:
             given, lowered = self._given_numbers, word.lower()
@@ -88,38 +88,38 @@ class Inputs:
 
     @cached_property
     def edge(self) -> tuple[int, ...]:
-        """The numbers of what stands before the first word and behind the last."""
+        """The row of the padding before the first and after the last word."""
         return (-1, self.numbers[EDGE], *[-1] * (self.columns - 2))
 
     def padded(self, words: Sequence[str], padding: int) -> list[tuple[int, ...]]:
-        """The rows of the words of a sentence, with as many edges on each side."""
+        """The rows of the words of a sentence, with `padding` edge rows on each side."""
         return [self.edge] * padding + [self.row(word) for word in words] + [self.edge] * padding
 
     def arrays(self) -> Arrays:
-        """The given vectors, if there are any."""
+        """The pretrained vectors, if there are any."""
         return {"given": self.vectors.rows} if self.vectors.words else {}
 
     def facts(self) -> Facts:
-        """What has vectors."""
+        """The names of the learned vectors, and the words with pretrained vectors."""
         return {"learned": list(self.names), "words": list(self.vectors.words)}
 
     @classmethod
     def restore(cls, arrays: Arrays, facts: Facts, parts: Parts = FEW) -> Inputs:
-        """From a model file; a GrammarError if anything does not fit."""
+        """The inputs from a model file; raises GrammarError if they are inconsistent."""
         learned, words, given = facts["learned"], facts["words"], arrays.get("given", NO_VECTORS.rows)
         for names in (learned, words):
             if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
-                raise GrammarError("what has a vector is not a text, or is there twice")
+                raise GrammarError("the names of vectors must be strings without duplicates")
         if EDGE not in learned:
             raise GrammarError("the edge of a sentence has no vector")
         if len(given) != len(words):
-            raise GrammarError("there are not as many vectors as words")
+            raise GrammarError("the numbers of pretrained vectors and of their words differ")
         check_size(given, LARGEST)
         return cls(tuple(learned), Vectors(tuple(words), given), parts)
 
 
 def learn_inputs(sentences: Iterable[Sequence[str]], vectors: Vectors = NO_VECTORS, parts: Parts = FEW) -> Inputs:
-    """Learned vectors for what occurs in these sentences more than once."""
+    """Inputs with a learned vector for each part of a word that occurs more than once in these sentences."""
     counts = Counter(name for words in sentences for word in words for name in parts.names(word))
     names = sorted(name for name, count in counts.items() if count >= _LEAST_COUNT)
     return Inputs((EDGE, *names), vectors, parts)

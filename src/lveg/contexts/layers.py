@@ -1,4 +1,4 @@
-"""Networks over vectors of words: where their parameters are in one vector, how they start, how files keep them."""
+"""Networks over word vectors: parameter layout, initialisation, and storage in model files."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ LARGEST = 1000.0
 """Bound on abs(parameter)."""
 
 FIRST_EMBEDDING = 0.2
-"""Standard deviation of the numbers of learned vectors at first."""
+"""Standard deviation of the initial learned vectors."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """places: of words that the hidden layer looks at. shapes: rows that are added by what is no word. outputs."""
+    """places: number of word positions. shapes: number of other inputs of the hidden layer. outputs: their number."""
 
     places: int
     shapes: int
@@ -36,7 +36,7 @@ class Sizes:
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """One hidden layer over the vectors of words; embedding: dimensions of learned vectors."""
+    """One hidden layer over word vectors. embedding: dimensions of learned vectors."""
 
     inputs: Inputs
     sizes: Sizes
@@ -57,13 +57,13 @@ class Layers:
         return sum(rows * columns for rows, columns in self._shapes)
 
     def net(self, vector: Floats) -> Net:
-        """The parts of a vector of something for every parameter."""
+        """Views of a vector that has one element per parameter."""
         ends = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)]).tolist()
         parts = [vector[first:last] for first, last in pairwise(ends)]
         return Net(*(part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)))
 
     def first_value(self, seed: int) -> Floats:
-        """Random parameters to start from; outputs are 0, so that nothing is said at first."""
+        """Random initial parameters, with output weights of 0, so that all log factors are 0."""
         random, value = np.random.default_rng(seed), np.zeros(self.size)
         net = self.net(value)
         net.embed[:] = random.normal(0.0, FIRST_EMBEDDING, net.embed.shape)
@@ -74,9 +74,9 @@ class Layers:
 
 @dataclass(frozen=True, eq=False)
 class Neural:
-    """What contexts that are networks share.
+    """Base class of contexts that are networks.
 
-    dropout, input_dropout: the shares of units, and of dimensions of words, that are left out at random in training.
+    dropout, input_dropout: the dropout rates of hidden units and of the dimensions of word vectors in training.
     """
 
     layers: Layers
@@ -88,29 +88,29 @@ class Neural:
         check_value(self.value, self.layers.size, LARGEST)
 
     def with_value(self, value: Floats) -> Self:
-        """The same network with other parameters."""
+        """A copy with other parameters."""
         return replace(self, value=value)
 
     def scaled(self, share: float) -> Self:
-        """With outputs that are multiplied by a number."""
+        """A copy with outputs multiplied by `share`."""
         value = self.value.copy()
         self.layers.net(value).out[:] *= share
         return replace(self, value=value)
 
     def rounded(self) -> Self:
-        """With parameters as float16."""
+        """A copy with parameters rounded to float16, without dropout."""
         return replace(self, value=self.value.astype(np.float16).astype(np.float64), dropout=0.0, input_dropout=0.0)
 
     def arrays(self) -> Arrays:
-        """Given vectors and parameters, as float16."""
+        """Pretrained vectors and parameters, as float16."""
         return {**self.layers.inputs.arrays(), "value": self.value.astype(np.float16)}
 
     def facts(self) -> Facts:
-        """What has vectors, and the sizes of the layers."""
+        """Names of the vectors, and sizes of the layers."""
         return {**self.layers.inputs.facts(), "embedding": self.layers.embedding, "units": self.layers.units}
 
     def describe(self) -> Facts:
-        """Its size."""
+        """The sizes of the network."""
         return {
             "units": self.layers.units,
             "vectors_given": len(self.layers.inputs.vectors.words),
@@ -120,11 +120,11 @@ class Neural:
 
 
 def restore_layers(arrays: Arrays, facts: Facts, sizes: Sizes, parts: Parts = FEW) -> tuple[Layers, Floats]:
-    """The layers and parameters in a model file; a GrammarError if anything does not fit."""
+    """The layers and parameters from a model file; raises GrammarError if they are inconsistent."""
     check_facts(facts, {"learned": list, "words": list, "embedding": int, "units": int})
     check_arrays(arrays, ({"given": (np.float16, 2)} if facts["words"] else {}) | {"value": (np.float16, 1)})
     if facts["embedding"] < 1 or facts["units"] < 1:
-        raise GrammarError("its layers have no units")
+        raise GrammarError("the sizes of its layers must be at least 1")
     inputs = Inputs.restore(arrays, facts, parts)
     return Layers(inputs, sizes, facts["embedding"], facts["units"]), arrays["value"].astype(np.float64)
 
@@ -132,11 +132,11 @@ def restore_layers(arrays: Arrays, facts: Facts, sizes: Sizes, parts: Parts = FE
 def start_layers(
     sentences: Iterable[Sequence[str]], options: NetworkOptions, sizes: Sizes, parts: Parts = FEW
 ) -> Layers:
-    """Layers for the words of some sentences."""
+    """The layers of a network for the words of some sentences."""
     vectors = NO_VECTORS if options.vectors is None else read_vectors(options.vectors, options.vector_limit)
     return Layers(learn_inputs(sentences, vectors, parts), sizes, options.embedding, options.units)
 
 
 def network_adam(options: NetworkOptions, value: Floats, n_batches: int, slow: float = 1.0) -> Adam:
-    """What learns a network from these parameters; slow: what the rate is multiplied by."""
+    """The optimiser of a network, with these initial parameters. slow: factor of the step size."""
     return Adam.at(value, np.zeros_like(value), options.network_rate * slow, options.network_l2, n_batches)

@@ -1,4 +1,4 @@
-"""Vectors of words from files: GloVe's and word2vec's text formats, fastText's .vec, each also with gzip."""
+"""Word vectors from files: the text formats of GloVe and word2vec, and fastText's .vec, optionally with gzip."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import numpy.typing as npt
 from lveg.errors import TreebankError, UsageError
 
 LARGEST = 1000.0
-"""Bound on the numbers of a vector."""
+"""Bound on abs(element) of a vector."""
 
 MOST_DIMENSIONS = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Words, and a row for each of them as float16."""
+    """Words, and a float16 row for each of them."""
 
     words: tuple[str, ...]
     rows: npt.NDArray[np.float16]
@@ -31,10 +31,10 @@ NO_VECTORS = Vectors((), np.zeros((0, 0), np.float16))
 
 
 def read_vectors(path: str, limit: int) -> Vectors:
-    """The vectors of the first `limit` words of a file, which has the most frequent words first.
+    """The vectors of the first `limit` words of a file, in which the most frequent words should come first.
 
-    A line is a word and its numbers, separated by spaces. A first line of two whole numbers, as word2vec and fastText
-    write it, is skipped. A word that comes again is left out.
+    Each line is a word and its numbers, separated by spaces. A first line of two integers, as in word2vec and fastText
+    files, is skipped. Of words that occur again, the first vector is used.
     """
     found: dict[str, npt.NDArray[np.float32]] = {}
     size = 0
@@ -56,12 +56,12 @@ def read_vectors(path: str, limit: int) -> Vectors:
         if len(found) == limit:
             break
     if not found:
-        raise UsageError(f"{path}: there are no vectors in it")
+        raise UsageError(f"{path}: the file contains no vectors")
     return Vectors(tuple(found), np.array(list(found.values())).astype(np.float16))
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:
-    """Numbered lines of a text file, which may be compressed."""
+    """Numbered lines of a text file, which may be compressed with gzip."""
     try:
         with open(path, "rb") as raw:
             is_gzip = raw.read(2) == b"\x1f\x8b"

@@ -23,8 +23,8 @@ HEAD = 5
 class Net(NamedTuple):
     """Parameters, or their gradients.
 
-    embed (learned vectors, dimensions): summed to the vector of a word. project (dimensions of given vectors,
-    dimensions): maps given vectors to what they add to it. score (units, dimensions + 1): applied to a vector and 1.
+    embed (learned vectors, dimensions): summed to the vector of a word. project (dimensions of pretrained vectors,
+    dimensions): maps pretrained vectors to terms of that sum. score (units, dimensions + 1): applied to a vector and 1.
     matrix (pairs, dimensions, 2 dimensions + 1): applied to the vectors of two children and 1. scale (1): factor of the
     log weights of trees.
     """
@@ -93,7 +93,7 @@ def tree_edges(edge: Any, left: Any, right: Any, item: int, found: Any) -> int:
 
 @lean_kernel
 def fill_words(packed: Any, at: int, columns: int, given: Any, net: Net, words: Any) -> None:
-    """Fill the vectors of words, (words, dimensions) and all zero, of the packed list at a position."""
+    """Fill `words`, (words, dimensions) and initially zero, with the word vectors of the packed list at `at`."""
     for w in range(words.shape[0]):
         row = at + HEAD + w * columns
         number = packed[row]
@@ -197,7 +197,7 @@ def go_back(
 
 @lean_kernel
 def add_to_words(packed: Any, at: int, columns: int, given: Any, word_pull: Any, slope: Net) -> None:
-    """Add to the gradients of the vectors that words are made of, given those of the vectors of words."""
+    """Add to the gradients of learned vectors and the projection, given those of the vectors of words."""
     for w in range(word_pull.shape[0]):
         row = at + HEAD + w * columns
         number = packed[row]

@@ -1,7 +1,7 @@
-"""Scores of the entries of lattices from the rows of weights that the forms of words name.
+"""Scores of the entries of lattices: sums of the rows of weights for word forms.
 
-The rows of a sentence are packed as int32: the size of it all, how many rows each word has, and the rows. Those of
-several sentences stand one after the other, as their lattices do.
+The rows of a sentence are packed as int32: the total size, the number of rows of each word, and the rows. Those of
+several sentences are concatenated, like their lattices.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ def gather_rows(
     number: Any, length: Any, ptr: Any, own: Any, near: Any, pair_id: Any, n_ids: int, pair_key: Any, pair_rows: Any,
     found: Any,
 ) -> int:  # fmt: skip
-    """Fill in the packed rows of sentences; returns their size.
+    """Fill `found` with the packed rows of sentences; returns their size.
 
-    number: of the words of each sentence, with two that are no words before and behind. ptr, own, near, pair_id: by
-    number of a word its own rows, its rows as a neighbour two before to two behind, and its number in pairs, -1 for
-    none. pair_key, pair_rows: of two words in pairs, first × n_ids + second, ascending, the rows of the first beside
-    the second, and of the second beside the first.
+    number: the numbers of the words of each sentence, with two placeholders before and after. ptr, own, near, pair_id:
+    for each number of a word, its own rows, its rows as a neighbour at each of the four positions, and its number in
+    pairs, -1 for none. pair_key: first × n_ids + second for each pair of words, ascending. pair_rows: for each pair,
+    the row of the first word with the second after it, and of the second word with the first before it.
     """
     at, word = 0, 0
     for s in range(length.shape[0]):
@@ -68,7 +68,7 @@ def gather_rows(
 def add_rows(packed: Any, rows: Any, weight: Any, n_tags: int, score: Any) -> None:
     """Add the weights of each word's rows, (rows, tags × states), to the scores of its entries, (entries × states).
 
-    The entries of a word are as many runs in a row of weights, or a single long one where it may have every tag.
+    Each entry of a word is a contiguous run of a row of weights; if the word may have every tag, all are one long run.
     """
     width = weight.shape[1] // n_tags
     at, first_entry, first_row = 0, 0, 0
@@ -94,7 +94,7 @@ def add_rows(packed: Any, rows: Any, weight: Any, n_tags: int, score: Any) -> No
 def add_to_rows(
     packed: Any, rows: Any, slope: Any, n_tags: int, into: Any, is_touched: Any
 ) -> None:  # fmt: skip
-    """Add the slopes of the entries of each word, (entries × states), to its rows of `into` (rows, tags × states).
+    """Add the gradients of the entries of each word, (entries × states), to its rows of `into` (rows, tags × states).
 
     is_touched: set for each of these rows.
     """

@@ -1,11 +1,12 @@
-"""A network over the vectors of words: inputs, products of matrices, and the scores of anchored rules.
+"""Networks over word vectors: inputs, matrix products, and scores of anchored rules and of tags.
 
-What a context reads of a forest, its rows, is int32: its size, the numbers of words, nodes and edges; of each word,
-with PADDING words of the sentence's edge on both sides, the number of its given vector and those of its learned ones,
--1 for none; of each node its symbol, start and end and where its edges begin; of each edge its rule and split.
+The inputs for a forest, its rows, are int32: total size; numbers of words, nodes and edges; for each word, with PADDING
+edge words on both sides, the numbers of its pretrained vector and of its learned ones, -1 for none; for each node its
+symbol, start, end and first edge; for each edge its rule and split.
 
-A hidden layer of rectified units looks at the words around the start, the split and the end of an anchored rule. It is
-linear in each word, so each word is multiplied by the matrix of each place once per sentence, and a rule adds rows.
+The inputs of a hidden layer of rectified units are the words around the start, the split and the end of an anchored
+rule. Before rectification the layer is linear in each word, so each word is multiplied by the matrix of each place once
+per sentence, and the layer of a rule is a sum of rows.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from lveg.kernels.features import bucket, mix
 from lveg.kernels.jit import inner_kernel, kernel, lean_kernel
 
 N_EDGES = 3
-"""Where rows have the number of edges."""
+"""Position of the number of edges in the rows of a forest."""
 
 PADDING = 2
-"""Words beyond the first and the last that the network may ask for."""
+"""Number of padding words before the first and after the last word."""
 
 WINDOW = 4
-"""Words around each of the start, the end and the split: two before it, two behind it."""
+"""Number of words around each of the start, the end and the split: two before it, two after it."""
 
 N_PLACES = 3 * WINDOW
 N_NEAR = 1 + 2 * PADDING
-"""Words around a word, with itself, that decide on its tag."""
+"""Number of words that are inputs for the tag of a word: itself and its neighbours."""
 
 N_LENGTHS = 11
 N_SHAPES = 3 + 3 * N_LENGTHS
@@ -38,10 +39,11 @@ _BLOCK = 512
 
 
 class Net(NamedTuple):
-    """Parameters, or slopes of them.
+    """Parameters, or their gradients.
 
-    embed (learned vectors, dimensions): summed and put behind the given vector of a word. project (dimensions, places ×
-    units): the first layer. shape (N_SHAPES, units): what is added by kind and lengths. out (outputs, units).
+    embed (learned vectors, dimensions): their sum is appended to the pretrained vector of a word. project (dimensions,
+    places × units): the first layer. shape (N_SHAPES, units): added to the hidden layer for the kind of rule and
+    lengths. out (outputs, units).
     """
 
     embed: Any
@@ -54,7 +56,7 @@ class Net(NamedTuple):
 def add_product(left: Any, right: Any, total: Any) -> None:
     """Add left @ right to `total`, in blocks of columns, two rows of `left` and four rows of `right` at a time.
 
-    Inner loops run over views from 0: with offsets, Numba would check each index for being negative and not vectorise.
+    Inner loops run over views from 0: with offsets, Numba would check for negative indices and would not vectorise.
     """
     n, depth, width = left.shape[0], left.shape[1], right.shape[1]
     whole = depth - depth % 4
@@ -102,9 +104,9 @@ def dot(one: Any, other: Any) -> float:
 def fill_inputs(
     rows: Any, words: int, columns: int, given: Any, embed: Any, inputs: Any, noise: int, dropout: float
 ) -> None:
-    """Fill `inputs`, (words, dimensions) and all zero, with the vectors of words; words: where they begin in rows.
+    """Fill `inputs`, (words, dimensions) and initially zero, with the vectors of words. words: their start in rows.
 
-    With noise, some dimensions of each word are left out and the others scaled up.
+    With noise, dropout is applied to the dimensions of each word.
     """
     depth = given.shape[1]
     for w in range(inputs.shape[0]):
@@ -121,7 +123,7 @@ def fill_inputs(
 
 @inner_kernel
 def thin_out(vector: Any, noise: int, word: int, dropout: float) -> None:
-    """With noise, set some numbers of a word's vector to 0 and scale up the others; the same ones at each call."""
+    """With noise, apply dropout to a word's vector; the same arguments drop the same elements."""
     if noise == 0 or dropout == 0.0:
         return
     scale, least, first = 1.0 / (1.0 - dropout), int(dropout * 0x8000), mix(noise ^ (word + 1))
@@ -134,9 +136,9 @@ def add_to_inputs(
     rows: Any, words: int, columns: int, net: Net, inputs: Any, projected_slope: Any, slope: Net, noise: int,
     dropout: float,
 ) -> None:  # fmt: skip
-    """From the slope of the projected words, (words, places × units), add to those of the first layer and the vectors.
+    """Add to the gradients of the first layer and of vectors, given that of the projected words.
 
-    inputs: (words, dimensions), made with the same noise.
+    projected_slope: (words, places × units). inputs: (words, dimensions), made with the same noise.
     """
     n, depth = inputs.shape
     across = np.empty((depth, n))
@@ -158,7 +160,7 @@ def add_to_inputs(
 
 @lean_kernel
 def rectify(hidden: Any, noise: int, dropout: float) -> None:
-    """Rectify units in place; with noise, leave out some and scale up the others. Four units share a draw."""
+    """Rectify units in place; with noise, apply dropout. Four units share one random number."""
     units = hidden.shape[0]
     if noise == 0:
         for h in range(units):
@@ -174,7 +176,7 @@ def rectify(hidden: Any, noise: int, dropout: float) -> None:
 
 @lean_kernel
 def same_words(rows: Any, one: int, other: int, columns: int) -> bool:
-    """Whether the forests whose rows begin at these places have the same words."""
+    """Whether the forests whose rows begin at these positions have the same words."""
     if rows[one + 1] != rows[other + 1]:
         return False
     for index in range(4, 4 + (rows[one + 1] + 2 * PADDING) * columns):
@@ -185,7 +187,7 @@ def same_words(rows: Any, one: int, other: int, columns: int) -> bool:
 
 @lean_kernel
 def anchor(part: int, start: int, split: int, end: int) -> int:
-    """Where the words of a window are, counted from the first padding word: around the start, the end, the split."""
+    """The first word of a window, counted from the first padding word; part: 0 start, 1 end, 2 split."""
     return PADDING - WINDOW // 2 + (start if part == 0 else end if part == 1 else split)
 
 
@@ -194,11 +196,11 @@ def visit(
     rows: Any, columns: int, given: Any, net: Net, total_out: Any, lexical_start: int, edge_score: Any, edge_slope: Any,
     slope: Any, least: float, noise: int, dropout: float, input_dropout: float,
 ) -> None:  # fmt: skip
-    """Go through the edges of forests whose slope is at least `least`, with one of two purposes.
+    """Compute scores or gradients of all edges of forests whose abs(edge_slope) is at least `least`.
 
-    edge_score: fill it, all zero before, with the score of each edge. slope, a Net: add the derivative of something,
-    given its derivative in each score. The other one is None. total_out: the outputs of rules, with those of their
-    left-hand sides added; then those of symbols.
+    edge_score: initially zero; filled with the score of each edge. slope: a Net to which gradients are added, given
+    the gradient of each score, `edge_slope`. One of the two is None. total_out: output weights of rules, with those of
+    their left-hand sides added; then those of symbols.
     """
     units = net.out.shape[1]
     begin, first_edge = 0, 0
@@ -210,7 +212,7 @@ def visit(
         words = begin + 4
         node = words + (n + 2 * PADDING) * columns
         edge = node + 4 * n_nodes + 1
-        # A forest and its gold tree follow each other: the same words are projected once.
+        # A forest is followed by its gold tree, which has the same words: they are projected once.
         last_noise, own_noise = own_noise, noise
         if noise != 0:
             for i in range(n):
@@ -231,8 +233,8 @@ def visit(
             hidden, used, pull = np.empty((n + 1, units)), np.empty(n + 1, np.bool_), np.empty((n + 1, units))
         v = 0
         while v < n_nodes:
-            # Nodes of one span follow each other; their rules share hidden layers, one for each split. Without a split,
-            # words have the layer 0 and unary rules the layer of the span's length.
+            # Nodes of one span are adjacent; their rules share hidden layers, one for each split. Rules without a split
+            # use layer 0 if they are lexical, and the layer numbered by the span's length if they are unary.
             start, end = rows[node + n_nodes + v], rows[node + 2 * n_nodes + v]
             used[: end - start + 1] = False
             while v < n_nodes and rows[node + n_nodes + v] == start and rows[node + 2 * n_nodes + v] == end:
@@ -277,7 +279,7 @@ def visit(
 
 @lean_kernel
 def fill_layer(projected: Any, shape: Any, kind: int, start: int, split: int, end: int, layer: Any) -> None:
-    """Fill a layer with the sum of what kind, lengths and words at their places add."""
+    """Fill a hidden layer with the sum of the rows for the kind of rule, lengths, and the words at each place."""
     units = layer.shape[0]
     one, other = shape[kind], shape[3 + bucket(end - start)]
     for h in range(units):
@@ -298,7 +300,7 @@ def fill_layer(projected: Any, shape: Any, kind: int, start: int, split: int, en
 
 @lean_kernel
 def add_to_layer(projected: Any, shape: Any, kind: int, start: int, split: int, end: int, layer: Any) -> None:
-    """Add a layer of slopes to those of kind, lengths and words at their places."""
+    """Add the gradient of a hidden layer to those of the kind of rule, lengths, and the words at each place."""
     units = layer.shape[0]
     add_scaled(1.0, layer, shape[kind])
     add_scaled(1.0, layer, shape[3 + bucket(end - start)])
@@ -316,11 +318,11 @@ def visit_words(
     packed: Any, rows: Any, columns: int, given: Any, net: Net, n_tags: int, score: Any, score_slope: Any, slope: Any,
     noise: int, dropout: float, input_dropout: float,
 ) -> None:  # fmt: skip
-    """Go through the words of sentences, packed as lattices, with one of two purposes.
+    """Compute scores or gradients of the tags of words of sentences, packed as lattices.
 
-    rows: of each sentence its size and number of words; of each word, with PADDING on both sides, the numbers of its
-    vectors. score (entries, states): fill it with the score of each state of each entry. slope, a Net: add the
-    derivative of something, given its derivative in each score. The other one is None.
+    rows: for each sentence, its size and number of words; for each word, with PADDING on both sides, the numbers of its
+    vectors. score (entries, states): filled with the score of each state of each entry. slope: a Net to which gradients
+    are added, given the gradient of each score, `score_slope`. One of the two is None.
     """
     units, width = net.out.shape[1], net.out.shape[0] // n_tags
     hidden, pull = np.empty(units), np.empty(units)

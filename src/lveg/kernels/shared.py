@@ -1,8 +1,8 @@
 """Grammars whose rules share their components, over forests: sums, posteriors, gradients and samples.
 
-A node has one coefficient for each shared component, whatever the number of its rules. What a child slot asks at a node
-is one *answer* for each component; all edges that have the node in that slot share it, so an edge costs one product
-for each component  [math: shared].
+A node has one coefficient for each shared component, whatever the number of its rules. For each kind of child slot, a
+node has one *answer* per component, h in docs/math.md. All edges with the node in such a slot share its answers, so an
+edge costs one product for each component  [math: shared].
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ LEFT, RIGHT, UNARY, ROOT = range(4)
 
 N_KINDS = 4
 
-_LOWEST = -1000  # shifts below this are no contribution
+_LOWEST = -1000  # contributions with smaller exponents are neglected
 
 
 class Tables(NamedTuple):
-    """What inference reads of the parameters.
+    """Tables for inference, computed from the parameters.
 
-    weight: of each rule. block: (symbols, kinds), the first of the rows of a symbol in a child slot, one for each
-    component. row: (rows, components). Lexical rules begin at lexical_start; word: (lexical rules, kinds), the row of
-    each in word_row.
+    weight: of each rule. block: (symbols, kinds), the first row of a symbol in a child slot; it has one row for each
+    component. row: (rows, components), overlaps. Lexical rules begin at lexical_start; word: (lexical rules, kinds),
+    the row of each in word_row.
     """
 
     weight: Any
@@ -43,7 +43,7 @@ class Tables(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """sign × the derivatives of log Z in log weights of rules, and in the numbers of both tables; all are added."""
+    """sign × the gradients of log Z with respect to log weights of rules and both tables of rows; they accumulate."""
 
     weight: Any
     row: Any
@@ -51,10 +51,12 @@ class Slopes(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """alpha: (nodes, components), times two to the scale of the node; beta: the derivative of log Z in it.
+    """Scores of a forest.
 
-    place: (nodes, kinds), where the answers of a node are, -1 where nothing asks; omega is to answers as beta to alpha.
-    edge_factor: what an edge is multiplied with beside its rule's weight and its children's answers.
+    alpha: (nodes, components), to be multiplied by two to the scale of the node. beta: the derivative of log Z with
+    respect to alpha. place: (nodes, kinds), the position of a node's answers, -1 if they are not needed. omega: the
+    derivative of log Z with respect to answers. edge_factor: factor of an edge, in addition to its rule's weight and
+    its children's answers.
     """
 
     alpha: Any
@@ -76,7 +78,7 @@ def child_kind(symbol: int, right: int) -> int:
 
 @kernel
 def number_words(packed: Any, lexical_start: int, word: Any) -> tuple[Any, Any]:
-    """(rules, kinds) of the rows that words in forests need; fills their numbers in `word`, which is -1 all over.
+    """(rules, kinds) of the rows for the words of forests; sets their numbers in `word`, which is initially all -1.
 
     word: (lexical rules, kinds).
     """
@@ -104,7 +106,7 @@ def number_words(packed: Any, lexical_start: int, word: Any) -> tuple[Any, Any]:
 
 @kernel
 def empty_scores(forest: Packed, width: int) -> Scores:
-    """Room for the numbers of a forest, and the places of answers."""
+    """Allocate the scores of a forest, and assign the positions of answers."""
     n_nodes = forest.node_symbol.shape[0]
     place = np.full((n_nodes, N_KINDS), -1, np.int64)
     size = np.int64(0)
@@ -129,7 +131,7 @@ def empty_scores(forest: Packed, width: int) -> Scores:
 
 @kernel
 def inside(forest: Packed, factors: Factors, tables: Tables, scores: Scores) -> float:
-    """log Z; fills all but the outside scores."""
+    """Fill all scores but the outside scores; returns log Z."""
     node_symbol, edge_ptr, _, edge_left, edge_right = forest
     alpha, scale, edge_factor = scores.alpha, scores.scale, scores.edge_factor
     mantissa, exponents = factors
@@ -169,7 +171,7 @@ def inside(forest: Packed, factors: Factors, tables: Tables, scores: Scores) -> 
 
 @inner_kernel
 def add_edge(forest: Packed, tables: Tables, scores: Scores, node: int, edge: int) -> float:
-    """The weight of a word; of other edges 0, and their part is added to the node's coefficients."""
+    """Add an edge's contribution to the node's coefficients and return 0; for a lexical edge, return its weight."""
     alpha, answer, factor = scores.alpha, scores.answer, scores.edge_factor[edge]
     rule, left, right = forest.edge_rule[edge], forest.edge_left[edge], forest.edge_right[edge]
     width = np.uint64(alpha.shape[1])
@@ -195,7 +197,7 @@ def add_edge(forest: Packed, tables: Tables, scores: Scores, node: int, edge: in
 
 @inner_kernel
 def fill_answers(forest: Packed, tables: Tables, scores: Scores, node: int) -> None:
-    """What a node answers to the child slots that ask there."""
+    """Compute the answers of a node for all kinds of child slots in which it occurs."""
     alpha, answer, row = scores.alpha, scores.answer, tables.row
     width = np.uint64(alpha.shape[1])
     for kind in range(N_KINDS):
@@ -221,7 +223,7 @@ def fill_answers(forest: Packed, tables: Tables, scores: Scores, node: int) -> N
 def outside(
     forest: Packed, tables: Tables, scores: Scores, sign: float, slopes: Slopes, edge_post: Any, node_post: Any
 ) -> None:
-    """Fill the outside scores, times sign; where there is room, add slopes and fill posteriors, all times sign."""
+    """Fill the outside scores; add to gradients and fill posteriors whose arrays are not empty; all times sign."""
     alpha, beta = scores.alpha, scores.beta
     root = forest.node_symbol.shape[0] - 1
     z = alpha[root].sum()
@@ -246,7 +248,7 @@ def outside(
 
 @inner_kernel
 def ask_above(forest: Packed, tables: Tables, scores: Scores, node: int, slopes: Slopes) -> float:
-    """Add to the outside scores of a node what its answers have above them; the posterior of its words."""
+    """Add to the outside scores of a node those of its answers; returns the posterior of its words."""
     alpha, beta, omega, row = scores.alpha, scores.beta, scores.omega, tables.row
     width, with_slopes, post = np.uint64(alpha.shape[1]), slopes.row.shape[0] > 0, 0.0
     for kind in range(N_KINDS):
@@ -278,7 +280,7 @@ def ask_above(forest: Packed, tables: Tables, scores: Scores, node: int, slopes:
 
 @inner_kernel
 def hand_down(forest: Packed, tables: Tables, scores: Scores, node: int, edge: int) -> float:
-    """Add to the outside scores of an edge's children; the posterior of the edge."""
+    """Add to the outside scores of an edge's children; returns the posterior of the edge."""
     alpha, beta, answer, omega = scores.alpha, scores.beta, scores.answer, scores.omega
     rule, left, right = forest.edge_rule[edge], forest.edge_left[edge], forest.edge_right[edge]
     factor, width, post = scores.edge_factor[edge], np.uint64(alpha.shape[1]), 0.0
@@ -316,9 +318,9 @@ def run(
     packed: Any, sign: Any, factors: Factors, tables: Tables, is_down: bool, log_z: Any, slopes: Slopes,
     edge_post: Any, node_post: Any,
 ) -> None:  # fmt: skip
-    """Inference over forests one after the other: log Z of each, and if `is_down` what there is room for.
+    """Inference over a sequence of forests: log Z of each, and if `is_down`, gradients and posteriors (see `outside`).
 
-    sign: one per forest. edge_post: sign × the posteriors of all edges. node_post: those of nodes, of a single forest.
+    sign: one per forest. edge_post: sign × the posteriors of all edges. node_post: those of nodes, for a single forest.
     """
     begin, edge = np.int64(0), 0
     for number in range(sign.shape[0]):
@@ -337,9 +339,9 @@ def run(
 
 @kernel
 def draw_edges(forest: Packed, tables: Tables, scores: Scores, uniform: Any, chosen: Any) -> int:
-    """Draw a derivation from the posterior; its edges, parents first, in `chosen`, and how many.
+    """Draw a derivation from the posterior. Fills `chosen` with its edges, parents first; returns their number.
 
-    uniform: two numbers in [0, 1) for each edge that a derivation may have  [math: shared-sample].
+    uniform: two random numbers in [0, 1) for each possible edge of a derivation  [math: shared-sample].
     """
     node_symbol, edge_ptr, edge_rule, edge_left, edge_right = forest
     alpha, width = scores.alpha, scores.alpha.shape[1]
@@ -347,7 +349,7 @@ def draw_edges(forest: Packed, tables: Tables, scores: Scores, uniform: Any, cho
     for node in range(n_nodes):
         most = max(most, edge_ptr[node + 1] - edge_ptr[node])
     share, edge_share = np.empty(width), np.empty(most)
-    # A node, and what asks there: a kind of slot with its component, or -1 with the node's own component.
+    # A node, and the kind and component of the child slot above it; or -1 and the node's own component.
     stack = np.empty((chosen.shape[0] + 2, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = n_nodes - 1, -1, draw(alpha[n_nodes - 1], 0, width, uniform[0])
     height, size = 1, 0
@@ -391,7 +393,7 @@ def draw_edges(forest: Packed, tables: Tables, scores: Scores, uniform: Any, cho
 
 @kernel
 def draw_many(packed: Any, factors: Factors, tables: Tables, uniform: Any, chosen: Any, sizes: Any) -> None:
-    """A derivation of a packed forest for each row of `uniform`: its edges in a row of `chosen`, and its size."""
+    """Draw a derivation of a packed forest for each row of `uniform`; fills rows of `chosen` and their `sizes`."""
     forest = view_forest(packed, np.int64(0))
     scores = empty_scores(forest, tables.row.shape[1])
     inside(forest, factors, tables, scores)

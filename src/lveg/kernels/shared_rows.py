@@ -1,7 +1,7 @@
-"""How far Gaussians of child slots and Gaussians below them meet in the regions of symbols, and the gradients of it.
+"""Overlaps of the Gaussians of child slots with the Gaussians below them in the regions of symbols, and gradients.
 
-A *row* has one number for each shared component: how far the component's Gaussian over a child slot and one Gaussian
-below it, that of a left-hand side or of a word, meet in the region of the child's symbol  [math: shared].
+A *row* has one number for each shared component: the overlap of the component's Gaussian over a child slot and one
+Gaussian below it, that of a left-hand side or of a word, in the region of the child's symbol  [math: shared].
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lveg.kernels.jit import inner_kernel, kernel
 
 
 class Space(NamedTuple):
-    """Where things are. mean and tau, which is one over the variance, of each dimension.
+    """Means and precisions tau, one over the variance, of regions and child slots in each dimension.
 
     region: (symbols, parts, dim). slot: (kinds, dim, components), with heights (kinds, components).
     """
@@ -28,7 +28,7 @@ class Space(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Row i is of a region symbol[i], a child slot of kind[i] and the Gaussian below[i]; all int32."""
+    """Row i is for the region of symbol[i], a child slot of kind[i] and the Gaussian below[i]; all int32."""
 
     symbol: Any
     kind: Any
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 @kernel
 def fill_rows(space: Space, rows: Rows, mean: Any, tau: Any, table: Any) -> None:
-    """Fill the table (rows, components) with how far Gaussians meet.
+    """Fill the table (rows, components) with overlaps.
 
     mean, tau: (n, dim) of the Gaussians below.
     """
@@ -56,7 +56,7 @@ def fill_rows(space: Space, rows: Rows, mean: Any, tau: Any, table: Any) -> None
 
 @inner_kernel
 def distances(space: Space, rows: Rows, row: int, part: int, mean: Any, tau: Any, square: Any, product: Any) -> None:
-    """Of a row and a part of its region the numbers s and p with which Gaussians meet by exp(-s / 2) / sqrt(p)."""
+    """For a row and a part of its region, s and p such that the overlap is exp(-s / 2) / sqrt(p)."""
     symbol, kind, below = rows.symbol[row], rows.kind[row], rows.below[row]
     width = np.uint64(square.shape[0])
     for p in range(width):
@@ -76,7 +76,7 @@ def distances(space: Space, rows: Rows, row: int, part: int, mean: Any, tau: Any
 
 
 class Slopes(NamedTuple):
-    """Derivatives in means and log deviations, of the same shapes, and in log heights.
+    """Gradients with respect to means and log standard deviations, of the same shapes, and log heights.
 
     below_std may have one column for all dimensions.
     """
@@ -92,7 +92,7 @@ class Slopes(NamedTuple):
 
 @kernel
 def add_row_slopes(space: Space, rows: Rows, mean: Any, tau: Any, slope: Any, follows: bool, slopes: Slopes) -> None:
-    """Add the derivatives, given those in the rows' numbers (rows, components)  [math: shared-gradient].
+    """Add to the gradients, given those of the rows' overlaps (rows, components)  [math: shared-gradient].
 
     follows: whether the Gaussians below have means relative to the middle of the region.
     """
@@ -114,9 +114,10 @@ def add_row_slopes(space: Space, rows: Rows, mean: Any, tau: Any, slope: Any, fo
 def add_one(
     space: Space, rows: Rows, row: int, part: int, mean: Any, tau: Any, use: Any, follows: bool, slopes: Slopes
 ) -> None:
-    """The derivatives by the uses of a row's numbers with one part of the region.
+    """Add to the gradients for one part of the region; use: the posterior of each overlap of the row.
 
-    The subtype has then a Gaussian posterior: with summed precisions, and with its mean `shift` from `middle`.
+    The posterior of the subtype is a Gaussian: its precision is the sum of all three, and its mean is at a distance of
+    `shift` from `middle`.
     """
     symbol, kind, below = rows.symbol[row], rows.kind[row], rows.below[row]
     n_parts, width, last = space.region_mean.shape[1], np.uint64(use.shape[0]), slopes.below_std.shape[1] - 1

@@ -1,4 +1,4 @@
-"""Log-linear weights of the forms of words, for each tag and each of its states  [math: forms]."""
+"""Log-linear weights of word forms, for each tag and each of its states  [math: forms]."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_WEIGHT = 700.0
 
 @dataclass(frozen=True, eq=False)
 class Forms(ChainContext):
-    """Weights of properties of words, (properties × tags × states), in one vector."""
+    """Weights of word properties, (properties × tags × states), in one vector."""
 
     tags: int
     width: int
@@ -43,21 +43,21 @@ class Forms(ChainContext):
         return replace(self, value=value)
 
     def table(self, vector: Floats) -> Floats:
-        """A vector of something for every weight as (properties, tags × states)."""
+        """A vector with one element per weight, reshaped to (properties, tags × states)."""
         return vector.reshape(-1, self.tags * self.width)
 
     def rows(self, sentences: Sequence[Sequence[str]]) -> Ints:
-        """The rows of weights that the words have, packed (see kernels.forms)."""
+        """The rows of weights of each word, packed (see kernels.forms)."""
         return self.properties.rows(sentences)
 
     def score(self, lattices: Ints, rows: Ints, noise: int = 0) -> Floats:
-        """The sum of the weights of each word's properties, for each state of each tag; nothing is left out."""
+        """The sum of the weights of each word's properties, for each state of each tag; there is no dropout."""
         score = np.zeros((extents(lattices)[2], self.width))
         add_rows(lattices, rows, self.table(self.value), self.tags, score.ravel())
         return score
 
     def add(self, lattices: Ints, rows: Ints, factor_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
-        """Add the slope of each state of each tag of a word to the weights of the word's properties."""
+        """Add the gradient of each state of each tag of a word to those of the weights of its properties."""
         table = self.table(slope)
         is_touched = np.zeros(len(table), np.bool_)
         add_to_rows(lattices, rows, factor_slope.ravel(), self.tags, table, is_touched)
@@ -66,11 +66,11 @@ class Forms(ChainContext):
         return found
 
     def widened(self, width: int) -> Forms:
-        """The same weights for each of several states."""
+        """A copy for tags with `width` states, with the same weights for each state."""
         return replace(self, width=width, value=np.repeat(self.value, width))
 
     def rounded(self) -> Forms:
-        """The same with quantised weights, and without properties that hardly weigh."""
+        """A copy with quantised weights, without properties whose weights are all small."""
         steps = self._steps()
         kept = np.flatnonzero((np.abs(steps) >= LEAST_STEPS).any(axis=1))
         names = tuple(self.properties.names[row] for row in kept)
@@ -90,15 +90,15 @@ class Forms(ChainContext):
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Forms:
-        """The context in a model file."""
+        """The context from a model file."""
         check_arrays(arrays, {"steps": (np.int8, 2)})
         width, names, steps = facts.get("width"), facts.get("names"), arrays["steps"]
         if len(facts) != 2 or type(width) is not int or not isinstance(names, list) or width < 1:
-            raise GrammarError("its settings are not a width and names")
+            raise GrammarError("its settings must be a width and a list of names")
         if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
-            raise GrammarError("a form is not a text, or is there twice")
+            raise GrammarError("the names of forms must be strings without duplicates")
         if steps.shape != (len(names), len(grammar.tags) * width):
-            raise GrammarError("there are not weights for every form, tag and state")
+            raise GrammarError("it needs one weight for each form, tag and state")
         return cls(len(grammar.tags), width, Properties(tuple(names)), GRID * steps.ravel())
 
     def describe(self) -> Facts:

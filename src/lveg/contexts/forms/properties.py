@@ -1,7 +1,7 @@
-"""What the forms of a word and of its neighbours tell of its tag: each property that was seen is a row of weights.
+"""Properties of words that predict tags; each property seen in training has a row of weights.
 
-The word itself, with and without capitals, its first and last letters, its shape; the words two before to two
-behind, and the word with the one before or behind it.
+Properties are the word itself, as written and lower-cased, its prefixes and suffixes, its shape; the two words before
+and the two words after it; and pairs of the word and the word before or after it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lveg.kernels.forms import gather_rows
 LONGEST_PREFIX = 4
 LONGEST_SUFFIX = 5
 LONGEST_SHAPE = 8
-_LEAST_NEAR = 2  # times that a neighbour must have been seen
-_EDGE = ""  # what stands before the first and behind the last word
+_LEAST_NEAR = 2  # minimum number of occurrences of a property of neighbours
+_EDGE = ""  # placeholder before the first and after the last word
 
 
 def shape(word: str) -> str:
-    """Kinds of characters, runs as one: X for capitals, x for small letters, a for other letters, d for digits."""
+    """Kinds of characters, without repeats: X for upper case, x for lower case, a for other letters, d for digits."""
     kinds: list[str] = []
     for character in word:
         if character.isupper():
@@ -44,7 +44,7 @@ def shape(word: str) -> str:
 
 
 def own_names(word: str, is_first: bool) -> list[str]:
-    """The properties of a word that tell of its own tag."""
+    """The properties of a word that do not depend on its neighbours."""
     lowered = word.lower()
     names = [f"word {word}", f"lower {lowered}", f"shape {shape(word)}"]
     names += [f"prefix {lowered[:length]}" for length in range(1, min(LONGEST_PREFIX, len(lowered) - 1) + 1)]
@@ -61,23 +61,23 @@ def own_names(word: str, is_first: bool) -> list[str]:
 
 
 PLACES = (-2, -1, 1, 2)
-"""Where the neighbours stand whose words tell of a word's tag."""
+"""Positions of neighbours, relative to the word."""
 
 
 def near_name(place: int, lowered: str) -> str:
-    """The property of having this neighbour, in small letters."""
+    """The property of having this neighbour, lower-cased."""
     return f"{place:+d} {lowered}"
 
 
 def pair_names(before: str, lowered: str, behind: str) -> tuple[str, str]:
-    """The properties of being a certain word beside a certain neighbour, all in small letters."""
+    """The properties of being this word with this neighbour before or after it, all lower-cased."""
     return f"pair- {before}\t{lowered}", f"pair+ {lowered}\t{behind}"
 
 
 class _Known:
-    """The words that were met, numbered, and the rows that they have; the number of no word is 0.
+    """A cache of the rows of words, by number. Number 0 is the placeholder at the edges of a sentence.
 
-    Arrays only grow at their end, or are replaced: a thread may read those that it has while another one adds words.
+    Arrays are only appended to or replaced, so a thread can read them while another one adds words.
     """
 
     def __init__(self, properties: Properties) -> None:
@@ -89,7 +89,7 @@ class _Known:
         self.add(_EDGE, False)
 
     def add(self, word: str, is_first: bool) -> int:
-        """The number of a new word."""
+        """Add a new word; returns its number."""
         numbers, lowered = self._properties.numbers, word.lower()
         own = [numbers[name] for name in own_names(word, is_first) if name in numbers] if word else []
         if self.count == len(self.pair_id):
@@ -110,7 +110,7 @@ class _Known:
 
 
 class _Numbers(dict[str, int]):
-    """The numbers of words, inside of a sentence or at its beginning."""
+    """The numbers of words, either within a sentence or at its beginning."""
 
     def __init__(self, known: _Known, is_first: bool) -> None:
         super().__init__()
@@ -124,8 +124,8 @@ class _Numbers(dict[str, int]):
 class _Pairs(NamedTuple):
     """Pairs of neighbours that have rows.
 
-    ids: numbers of the words in small letters. key: first × number of words + second, in ascending order. rows: for
-    each pair the row of the first as one before the second, and the reverse, or -1.
+    ids: numbers of the lower-cased words. key: first × number of words + second, in ascending order. rows: for each
+    pair, the row for the first word with the second after it, and that for the second with the first before it; or -1.
     """
 
     ids: dict[str, int]
@@ -135,7 +135,7 @@ class _Pairs(NamedTuple):
 
 @dataclass(frozen=True)
 class Properties:
-    """The properties that have a row of weights, and which of them the words of a sentence have."""
+    """The properties that have a row of weights, and a lookup of those of each word of a sentence."""
 
     names: tuple[str, ...]
     _cache: list[_Known] = field(default_factory=list, repr=False, compare=False)
@@ -161,7 +161,7 @@ class Properties:
         return _Pairs(ids, key[order], np.array(list(found.values()), np.int32).reshape(-1, 2)[order])
 
     def rows(self, sentences: Sequence[Sequence[str]]) -> Ints:
-        """The rows that the words of each sentence have, packed (see kernels.forms)."""
+        """The rows of the words of each sentence, packed (see kernels.forms)."""
         with _LOCK:
             if not self._cache or self._cache[0].count > _MOST_CACHED:
                 self._cache[:] = [_Known(self)]
@@ -195,7 +195,7 @@ _MOST_CACHED = 200_000  # words
 
 
 def learn_properties(sentences: Iterable[Sequence[str]]) -> Properties:
-    """The properties of the words of these sentences; neighbours must have been seen more than once."""
+    """The properties of the words of these sentences; those of neighbours must occur more than once."""
     own: Counter[str] = Counter()
     near: Counter[str] = Counter()
     for words in sentences:

@@ -1,4 +1,4 @@
-"""A network over the vectors of the words around an anchored rule."""
+"""A network over the vectors of the words around an anchored rule, for parsers."""
 
 from lveg.families.registry import Kind
 

@@ -1,4 +1,4 @@
-"""A network that scores anchored rules by the vectors of the words around them  [math: network]."""
+"""A network that scores anchored rules, given the vectors of the words around them  [math: network]."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PLACES = (
     "2 before", "before", "first", "second", "last but one", "last", "after", "2 after",
     "2 left of split", "left of split", "right of split", "2 right of split",
 )  # fmt: skip
-"""The words that the hidden layer looks at, in the order of kernels."""
+"""The positions of the words that are inputs of the hidden layer, in the order of the kernels."""
 
 
 @dataclass(frozen=True, eq=False)
 class Network(Neural, ForestContext):
-    """One hidden layer; outputs for rules, and for left-hand sides, which are all that words have.
+    """A network with one hidden layer, and outputs for rules and left-hand sides; lexical rules have only the latter.
 
-    least: slopes of edges below it are neglected while the network is learned.
+    least: in training, edges with a smaller absolute gradient are ignored.
     """
 
     grammar: Grammar = field(kw_only=True)
@@ -37,7 +37,7 @@ class Network(Neural, ForestContext):
 
     @cached_property
     def _total_out(self) -> Floats:
-        """The outputs of rules with those of their left-hand sides, then those of symbols."""
+        """Output weights of rules, with those of their left-hand sides added; then those of symbols."""
         out: Floats = self.layers.net(self.value).out.copy()
         n_rules = self.grammar.lexical_start
         out[:n_rules] += out[n_rules + self.grammar.rule_lhs[:n_rules]]
@@ -48,14 +48,14 @@ class Network(Neural, ForestContext):
         return forest_rows(self.layers.inputs.padded(forest.words, PADDING), forest)
 
     def score(self, rows: Ints, noise: int = 0, kept: Kept | None = None) -> Floats:
-        """The output of each edge's rule."""
+        """The output for the rule of each edge."""
         found = np.zeros(sum_of(rows, N_EDGES))
         share = np.ones_like(found) if kept is None else kept.astype(np.float64)
         self._visit(rows, found, share, None, 0.5, noise)
         return found
 
     def add(self, rows: Ints, edge_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
-        """Go back through the network."""
+        """Backpropagate through the network."""
         self._visit(rows, None, edge_slope, slope, self.least, noise)
         return np.arange(slope.size, dtype=np.int32)
 
@@ -69,9 +69,9 @@ class Network(Neural, ForestContext):
         )  # fmt: skip
 
     def reasons(self, grammar: Grammar, forest: Forest, edges: Ints) -> list[list[Term]]:
-        """For each of some edges with rules the words around it, the lengths, and what they add to its output.
+        """For each edge, which must have a rule, the contributions of the words around it and of lengths to its output.
 
-        Rectified units that are on are linear in each word, so these terms add up.
+        Active rectified units are linear in each word, so the contributions add up to the output.
         """
         net, padded = self.layers.net(self.value), self.layers.inputs.padded(forest.words, PADDING)
         inputs = np.zeros((len(padded), net.project.shape[0]))
@@ -106,10 +106,10 @@ class Network(Neural, ForestContext):
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Network:
-        """The context in a model file."""
+        """The context from a model file."""
         return cls(*restore_layers(arrays, facts, sizes(grammar)), grammar=grammar)
 
 
 def sizes(grammar: Grammar) -> Sizes:
-    """The sizes of a network; its outputs are for rules of phrases, and for symbols."""
+    """The sizes of a network; its outputs are for rules that are not lexical, and for symbols."""
     return Sizes(N_PLACES, N_SHAPES, int(grammar.lexical_start) + grammar.n_nonterminals + len(grammar.tags))

@@ -1,4 +1,4 @@
-"""A network before anything is learned of it."""
+"""The initial network, and how it is trained."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lveg.contexts.network.options import NetworkOptions
 from lveg.learning.data import TreeData
 
 LEAST_SLOPE = 1e-3
-"""Edges whose posterior is smaller do not count in a gradient."""
+"""Edges with a smaller absolute gradient are ignored in training."""
 
 
 def start(data: TreeData, options: NetworkOptions, seed: int) -> Start:
-    """A network that says nothing yet."""
+    """An untrained network whose outputs are zero."""
     layers = start_layers((tree.words() for tree in data.trees), options, sizes(data.grammar))
     first = Network(
         layers, layers.first_value(seed), options.network_dropout, options.input_dropout, grammar=data.grammar,

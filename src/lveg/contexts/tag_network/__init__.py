@@ -1,4 +1,4 @@
-"""A network over the vectors of a word and its neighbours."""
+"""A network over the vectors of a word and its neighbours, for taggers."""
 
 from lveg.families.registry import Kind
 

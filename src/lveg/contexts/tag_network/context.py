@@ -1,4 +1,4 @@
-"""A network that scores the tags of a word by the vectors of the words around it  [math: network]."""
+"""A network that scores the tags of a word, given its vector and those of its neighbours  [math: network]."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lveg.kernels.network import N_NEAR, PADDING, visit_words
 
 @dataclass(frozen=True, eq=False)
 class TagNetwork(Neural, ChainContext):
-    """One hidden layer; outputs for each state of each tag."""
+    """A network with one hidden layer, and one output for each state of each tag."""
 
     tags: int = field(kw_only=True)
     width: int = field(kw_only=True)
@@ -34,13 +34,13 @@ class TagNetwork(Neural, ChainContext):
         return np.concatenate([part for pair in zip(heads, padded, strict=True) for part in pair], dtype=np.int32)
 
     def score(self, lattices: Ints, rows: Ints, noise: int = 0) -> Floats:
-        """The output of each state of each entry."""
+        """The output for each state of each entry."""
         score = np.empty((extents(lattices)[2], self.width))
         self._visit(lattices, rows, score, None, None, noise)
         return score
 
     def add(self, lattices: Ints, rows: Ints, factor_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
-        """Go back through the network."""
+        """Backpropagate through the network."""
         self._visit(lattices, rows, None, factor_slope, slope, noise)
         return np.arange(slope.size, dtype=np.int32)
 
@@ -55,35 +55,35 @@ class TagNetwork(Neural, ChainContext):
         )  # fmt: skip
 
     def widened(self, width: int) -> TagNetwork:
-        """The same outputs for each of several states."""
+        """A copy for tags with `width` states, with the same output for each state."""
         layers = replace(self.layers, sizes=sizes(self.tags, width))
         net = self.layers.net(self.value)
         parts = [part.ravel() for part in net._replace(out=np.repeat(net.out, width, axis=0))]
         return replace(self, layers=layers, value=np.concatenate(parts), width=width)
 
     def facts(self) -> Facts:
-        """What has vectors, the sizes of the layers, and the number of states of a tag."""
+        """Names of the vectors, sizes of the layers, and the number of states per tag."""
         return super().facts() | {"width": self.width}
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> TagNetwork:
-        """The context in a model file."""
+        """The context from a model file."""
         facts, tags = dict(facts), len(grammar.tags)
         width = facts.pop("width", None)
         if type(width) is not int or width < 1:
-            raise GrammarError("its tags have no states")
+            raise GrammarError("the number of states per tag must be at least 1")
         return cls(*restore_layers(arrays, facts, sizes(tags, width), MANY), tags=tags, width=width)
 
 
 def sizes(tags: int, width: int) -> Sizes:
-    """The sizes of a network for tags with this many states."""
+    """The sizes of a network for tags with `width` states each."""
     return Sizes(N_NEAR, 1, tags * width)
 
 
 def start_network(
     sentences: Iterable[Sequence[str]], tags: int, width: int, options: NetworkOptions, seed: int
 ) -> TagNetwork:
-    """A network that says nothing yet."""
+    """An untrained network whose outputs are zero."""
     layers = start_layers(sentences, options, sizes(tags, width), MANY)
     return TagNetwork(
         layers, layers.first_value(seed), options.network_dropout, options.input_dropout, tags=tags, width=width

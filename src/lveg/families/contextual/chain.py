@@ -1,4 +1,4 @@
-"""A family of tag sequences whose tags are multiplied by factors from contexts  [math: context]."""
+"""Families of tag sequences with factors from contexts for each tag  [math: context]."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from lveg.kernels.chain import narrow_lattices
 
 @dataclass(frozen=True, eq=False)
 class ContextualChain(Chains):
-    """A family that does not know words, and contexts that multiply it: every word may have every tag.
+    """A family without emissions, multiplied by contexts: every word may have every tag.
 
-    pruner: if there is one, a word may have only the tags to which it gives a posterior of at least `least`.
+    pruner: if given, a word may have only the tags to which the pruner gives a posterior of at least `least`.
     """
 
     family: ChainFamily
@@ -34,7 +34,7 @@ class ContextualChain(Chains):
 
     def __post_init__(self) -> None:
         if not self.contexts or any(context.width != self.family.width for context in self.contexts):
-            raise GrammarError("it needs contexts that tell apart the states of a tag that its family has")
+            raise GrammarError("it needs contexts with as many states per tag as its family has")
         if (np.diff(self.family.table.ptr) != self.family.n_tags).any():
             raise GrammarError("it needs a family that lets every word have every tag")
         if self.pruner is not None and self.pruner.family.n_tags != self.family.n_tags:
@@ -46,25 +46,25 @@ class ContextualChain(Chains):
         return np.concatenate([self.family.value, *(context.value for context in self.contexts)])
 
     def with_value(self, value: Floats) -> Self:
-        """The same with other parameters, which are not copied."""
+        """A copy with other parameters; the vector itself is not copied."""
         return self.with_parts(self._parts(value))
 
     def with_parts(self, values: Sequence[Floats]) -> Self:
-        """The same with other parameters of the family and of each context."""
+        """A copy with other parameters for the family and for each context."""
         own, *rest = values
         contexts = (context.with_value(part) for context, part in zip(self.contexts, rest, strict=True))
         return replace(self, family=self.family.with_value(own), contexts=tuple(contexts))
 
     def _parts(self, vector: Floats) -> list[Floats]:
-        """Of a vector of something for every parameter the views of the family and of each context."""
+        """Views, for the family and for each context, of a vector that has one element per parameter."""
         return np.split(vector, part_sizes(self.family.value, [context.value for context in self.contexts]))
 
     def _stored(self) -> list[Stored]:
-        """The family, the contexts and the pruner, if there is one."""
+        """The family, the contexts, and the pruner if there is one."""
         return [self.family, *self.contexts, *([] if self.pruner is None else [self.pruner])]
 
     def arrays(self) -> Arrays:
-        """Those of all parts, each behind its number."""
+        """The arrays of all parts; names are prefixed with the number of the part."""
         return nested_arrays(self._stored())
 
     def facts(self) -> Facts:
@@ -73,7 +73,7 @@ class ContextualChain(Chains):
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Self:
-        """The family, its contexts and its pruner in a model file."""
+        """The family with its contexts and its pruner from a model file."""
         facts = dict(facts)
         least = facts.pop("least", None)
         listed = facts.get("parts")
@@ -82,7 +82,7 @@ class ContextualChain(Chains):
         family, *parts = restore_nested(tasks[:count], "", grammar, weight, arrays, facts)
         pruner = parts.pop() if least is not None and parts else None
         if not isinstance(family, ChainFamily):
-            raise GrammarError("it needs a family whose tags can be multiplied")
+            raise GrammarError("it needs a family whose tags can have factors")
         if least is None:
             return cls(family, tuple(cast(list[ChainContext], parts)))
         if not (isinstance(least, float) and 0.0 <= least <= 1.0):
@@ -92,7 +92,7 @@ class ContextualChain(Chains):
         return cls(family, tuple(cast(list[ChainContext], parts)), pruner, least)
 
     def describe(self) -> Facts:
-        """What the family and the contexts are."""
+        """Descriptions of the family, the contexts and the pruner."""
         return {
             "base": {"model": self.family.name, **self.family.describe()},
             "contexts": [{"context": context.name, **context.describe()} for context in self.contexts],
@@ -102,7 +102,7 @@ class ContextualChain(Chains):
     def _packed(
         self, grammar: Grammar, words: Sequence[Sequence[str]], tags: Sequence[Sequence[int]] | None = None
     ) -> Ints:
-        """Sentences whose words may have every tag, or those that the pruner leaves and the given ones."""
+        """Packed sentences. Words may have every tag; with a pruner, those that it keeps and the given ones."""
         packed = lattices(self.family.table, [[0] * len(sentence) for sentence in words], tags)
         if self.pruner is None:
             return packed
@@ -111,7 +111,7 @@ class ContextualChain(Chains):
         return narrowed
 
     def lattices(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> Lattices:
-        """The sentences with the tags that their words may have, and the factors of the tags."""
+        """Lattices of the sentences, with the tags that each word may have and their factors."""
         packed = self._packed(grammar, sentences)
         rows = [context.rows(sentences) for context in self.contexts]
         return Lattices(self.family, packed, Factors(self._score(packed, rows)))
@@ -121,19 +121,19 @@ class ContextualChain(Chains):
         return scores[0] if len(scores) == 1 else np.sum(scores, axis=0)
 
     def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
-        """Each sentence, packed, with what the contexts read of it."""
+        """Each sentence, packed, with the inputs of the contexts."""
         words, tags = words_and_tags(grammar, tagged)
         for packed, sentence in zip(each_sentence(self._packed(grammar, words, tags)), words, strict=True):
             yield join([packed, *(context.rows([sentence]) for context in self.contexts)])
 
     def add(self, examples: Ints, slope: Floats) -> float:
-        """Minus the log conditional likelihood of the tags of examples; adds its derivative to `slope`."""
+        """Negative conditional log likelihood of the tags of examples; adds its gradient to `slope`."""
         return self.add_to(examples, self._parts(slope))[0]
 
     def add_to(self, examples: Ints, slopes: Sequence[Floats], noise: int = 0) -> tuple[float, list[Ints]]:
-        """The same with a vector of slopes for the family and for each context; and which slopes may have changed.
+        """Like `add`, with separate gradients for the family and each context; also returns which elements may change.
 
-        noise: decides what contexts leave out at random, 0 for nothing.
+        noise: random seed of dropout in contexts; 0 for no dropout.
         """
         packed, *rows = separate(examples, 1 + len(self.contexts))
         log = self._score(packed, rows, noise)
@@ -147,5 +147,5 @@ class ContextualChain(Chains):
         return value, [np.empty(0, np.int32), *touched]
 
     def rounded(self) -> Self:
-        """The same with contexts as a model file keeps them."""
+        """A copy with contexts rounded as in a model file."""
         return replace(self, contexts=tuple(context.rounded() for context in self.contexts))

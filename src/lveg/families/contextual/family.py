@@ -1,4 +1,4 @@
-"""A family of tree grammars whose edges are multiplied by factors from contexts  [math: context]."""
+"""Families of tree grammars with factors from contexts for each edge  [math: context]."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from lveg.forest.reasons import Part, difference, edge_text, real_edges
 from lveg.grammar.grammar import Floats, Grammar, Ints
 
 OUT = -100.0
-"""The log factor of an edge that is out of the question."""
+"""The log factor of pruned edges."""
 
 PRUNED = "pruned"
-"""What the part of an explanation is called that such edges have."""
+"""The name of the part of an explanation for pruned edges."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contextual(ForestFamily):
-    """A family, and contexts that multiply it. All of their parameters together are one vector.
+    """A family multiplied by contexts. All of their parameters are in one vector.
 
-    least: parsing asks contexts only about edges to which the family alone gives this posterior; the others are out of
-    the question.
+    least: when parsing, contexts score only edges to which the family alone gives at least this posterior; the others
+    are pruned.
     """
 
     family: ForestFamily
@@ -42,7 +42,7 @@ class Contextual(ForestFamily):
 
     @property
     def p_min(self) -> float:  # type: ignore[override]
-        """The threshold of the family."""
+        """The pruning threshold of the family."""
         return self.family.p_min
 
     @cached_property
@@ -51,17 +51,17 @@ class Contextual(ForestFamily):
         return np.concatenate([self.family.value, *(context.value for context in self.contexts)])
 
     def with_value(self, value: Floats) -> Contextual:
-        """The same with other parameters, which are not copied."""
+        """A copy with other parameters; the vector itself is not copied."""
         own, *rest = self._parts(value)
         contexts = (context.with_value(part) for context, part in zip(self.contexts, rest, strict=True))
         return replace(self, family=self.family.with_value(own), contexts=tuple(contexts))
 
     def _parts(self, vector: Floats) -> list[Floats]:
-        """Of a vector of something for every parameter the views of the family and of each context."""
+        """Views, for the family and for each context, of a vector that has one element per parameter."""
         return np.split(vector, part_sizes(self.family.value, [context.value for context in self.contexts]))
 
     def arrays(self) -> Arrays:
-        """Those of the family and the contexts, each behind its number."""
+        """The arrays of the family and the contexts; names are prefixed with the number of the part."""
         return nested_arrays((self.family, *self.contexts))
 
     def facts(self) -> Facts:
@@ -70,29 +70,29 @@ class Contextual(ForestFamily):
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Contextual:
-        """The family and its contexts in a model file."""
+        """The family and its contexts from a model file."""
         tasks, least = ("parser", "parser-context"), facts.get("least")
         if not isinstance(least, float) or not 0.0 <= least < 1.0:
             raise GrammarError("its threshold is not from 0 to 1")
         rest = {name: fact for name, fact in facts.items() if name != "least"}
         family, *contexts = restore_nested(tasks, cls.name, grammar, weight, arrays, rest)
         if not isinstance(family, ForestFamily) or not contexts:
-            raise GrammarError("it needs a family whose rules can be multiplied, and contexts")
+            raise GrammarError("it needs a family whose rules can have factors, and contexts")
         return cls(family, tuple(cast(list[ForestContext], contexts)), least)
 
     def describe(self) -> Facts:
-        """What the family and the contexts are."""
+        """Descriptions of the family and the contexts."""
         return {
             "base": {"model": self.family.name, **self.family.describe()},
             "contexts": [{"context": context.name, **context.describe()} for context in self.contexts],
         }
 
     def pack(self, forest: Forest) -> Ints:
-        """The packed forest and what each context reads of it: length, their lengths, and they."""
+        """The packed forest and the inputs of each context: total length, the length of each array, the arrays."""
         return join([self.family.pack(forest), *(context.rows(forest) for context in self.contexts)])
 
     def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
-        """The log Z of each of the packed forests; adds sign × its derivative in all parameters to `slope`."""
+        """The log Z of each packed forest; adds sign × its gradient with respect to all parameters to `slope`."""
         plain, *rows = separate(packed, 1 + len(self.contexts))
         log_factor = self._score(rows, log_factor)
         if ask.slope is None:
@@ -120,11 +120,11 @@ class Contextual(ForestFamily):
         return score
 
     def _kept(self, forest: Forest) -> Kept | None:
-        """Of each edge whether contexts are asked about it; None if they are asked about all."""
+        """For each edge, whether contexts score it; None if they score all edges."""
         return self._likely(forest, self._first(forest))
 
     def _first(self, forest: Forest) -> Posterior | None:
-        """What the family alone says, if that decides what contexts are asked about."""
+        """The posterior of the family alone, if it is needed for pruning."""
         return self.family.posterior(forest) if self.least and not forest.is_empty else None
 
     def _likely(self, forest: Forest, first: Posterior | None) -> Kept | None:
@@ -133,9 +133,9 @@ class Contextual(ForestFamily):
         return (first.edge >= self.least) | (forest.edge_rule < 0)
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
-        """Inside and outside over the forest, or over the part that is not out of the question, if it has a derivation.
+        """Inside and outside over the forest, or over its unpruned part if that has a derivation.
 
-        A family that gives edges weights of their own keeps them for all edges.
+        If the family gives a weight to each edge, the whole forest is used, so that all edges have one.
         """
         first = self._first(forest)
         kept = self._likely(forest, first)
@@ -151,7 +151,7 @@ class Contextual(ForestFamily):
         return replace(self.family.posterior(forest, total), log_factor=own)
 
     def without(self, forest: Forest, edges: Mask, posterior: Posterior) -> Posterior:
-        """What `posterior` would have said of a forest without some edges, for all the others."""
+        """The posterior of the forest without some edges."""
         own = self.log_factor(forest) if posterior.log_factor is None else posterior.log_factor
         return replace(self.family.posterior(forest, np.where(edges, FORBIDDEN, own)), log_factor=own)
 
@@ -166,19 +166,19 @@ class Contextual(ForestFamily):
         return self.family.samples(forest, count, seed, own if log_factor is None else own + log_factor)
 
     def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
-        """log P(derivation | sentence) of the derivations with these edges, given what `posterior` said."""
+        """log P(derivation | sentence) of the derivations with these edges, given the posterior."""
         own = self.log_factor(forest) if posterior.log_factor is None else posterior.log_factor
         plain = self.family.log_probs(grammar, forest, chosen, posterior)
         return [log_prob + float(own[edges].sum()) for log_prob, edges in zip(plain, chosen, strict=True)]
 
     def log_derivation(self, grammar: Grammar, forest: Forest, edges: Ints) -> float:
-        """The log weight of the derivation with these edges, with the factors of its edges."""
+        """The log weight of the derivation with these edges, including their factors."""
         return self.family.log_derivation(grammar, forest, edges) + float(self.log_factor(forest)[edges].sum())
 
     def compare(
         self, grammar: Grammar, weight: Floats, forest: Forest, chosen: Sequence[Ints], posterior: Posterior
     ) -> list[list[Part]]:
-        """The parts of the family, one for each context, and one for edges that are out of the question."""
+        """The parts of the family, one part for each context, and one for pruned edges."""
         found = self.family.compare(grammar, weight, forest, chosen, posterior)
         edges, kept = real_edges(forest, chosen), self._kept(forest)
         is_out = np.zeros(len(edges), bool) if kept is None else ~kept[edges]

@@ -1,4 +1,4 @@
-"""Learning contexts on top of a family: with it if it was learned by gradients, beside it if it is generative."""
+"""Training contexts on top of a family. A generative family stays fixed; any other is trained further with them."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ def learn(
     data: TreeData, base: ForestFamily, starts: Sequence[Start], options: ContextOptions, forests: ForestOptions,
     run: Run,
 ) -> Contextual:  # fmt: skip
-    """The family with contexts, of the epoch with the best score or of the last one if there is no score."""
+    """Train a family with contexts; returns the epoch with the best score, or the last epoch if there is no score."""
     begun = [
         start if start.alone is None else learned_alone(data, start, start.alone, options, forests, run.stage(number))
         for number, start in enumerate(starts)
     ]
     epochs = EpochOptions(epochs=options.context_epochs, patience=options.context_patience)
     learned = learn_together(data, base, begun, options, epochs, forests, run)
-    family = base if base.is_probability else learned.family  # logs and back would change the last bit
+    family = base if base.is_probability else learned.family  # taking logs and back would change the last bit
     return Contextual(family, tuple(context.rounded() for context in learned.contexts), options.narrow)
 
 
 def learned_alone(
     data: TreeData, start: Start, alone: Alone, options: ContextOptions, forests: ForestOptions, run: Run
 ) -> Start:  # fmt: skip
-    """The context learned on top of the treebank grammar for some epochs."""
+    """Train a context on top of the treebank grammar for some epochs."""
     kind = treebank_kind("parser")
     base = cast(ForestFamily, kind.load_family().restore(data.grammar, data.weight, {}, {}))
     run.report("alone", {"context": start.context.name})
@@ -61,7 +61,7 @@ def learn_together(
     data: TreeData, base: ForestFamily, starts: Sequence[Start], options: ContextOptions, epochs: EpochOptions,
     forests: ForestOptions, run: Run,
 ) -> Contextual:  # fmt: skip
-    """The family and contexts, learned from the part of the forests that the family finds likely."""
+    """Train the family and contexts on forests that are pruned by the family's posteriors."""
 
     def narrow(forest: Forest, gold: Forest) -> Forest:
         return likely_part(data, base, forest, gold, options.narrow)
@@ -86,7 +86,7 @@ def learn_together(
 
 
 def gradient_at(model: Contextual, examples: Examples, values: Sequence[Floats]) -> Gradient:
-    """The gradient in the parameters of the family and of each context."""
+    """The gradient with respect to the parameters of the family and of each context."""
     family = model.family.with_value(values[0])
     contexts = [context.with_value(value) for context, value in zip(model.contexts, values[1:], strict=True)]
 
@@ -106,7 +106,7 @@ def gradient_at(model: Contextual, examples: Examples, values: Sequence[Floats])
 
 
 def likely_part(data: TreeData, base: ForestFamily, forest: Forest, gold: Forest, least: float) -> Forest:
-    """The gold tree, and what the family finds likely of a forest."""
+    """The gold tree, and the edges of a forest to which the family gives at least the posterior `least`."""
     posterior = base.posterior(forest)
     if not posterior.is_sound:
         return forest
@@ -115,7 +115,7 @@ def likely_part(data: TreeData, base: ForestFamily, forest: Forest, gold: Forest
 
 
 def shares(base: ForestFamily, examples: Examples, number: int, count: int) -> Iterator[tuple[Ints, Floats]]:
-    """What one of `count` contexts reads of each example, and the posterior of each edge without contexts."""
+    """The inputs of one of `count` contexts for each example, and the posterior of each edge without contexts."""
     unused = np.zeros_like(base.value)
     for index in range(len(examples)):
         plain, *rows = separate(examples.gather([index]), 1 + count)
@@ -125,7 +125,7 @@ def shares(base: ForestFamily, examples: Examples, number: int, count: int) -> I
 
 
 PART = 16
-"""Approximate number of examples summed by one worker; parts are added in order, so workers change no bit."""
+"""Approximate number of examples per task; partial sums are added in order, so results do not depend on workers."""
 
 BASE_L2 = 2.0
-"""How strongly the parameters of the family are pulled towards where they were without contexts."""
+"""Strength of the L2 penalty that pulls the parameters of the family towards their values without contexts."""

@@ -1,4 +1,4 @@
-"""How contexts are learned."""
+"""Options for training contexts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lveg.options import Options, option
 
 @dataclass(frozen=True)
 class ContextOptions(Options):
-    """How contexts are learned, on top of a family that has been learned without them."""
+    """Options for training contexts on top of a family that has been trained without them."""
 
     context_epochs: int = option(
         4, "Passes over the data; more if there is little.", group=CONTEXT, least=1, may_change=True
@@ -22,16 +22,16 @@ class ContextOptions(Options):
     )
     context_batch: int = option(32, "Sentences per update; fewer if there are few.", group=CONTEXT, least=1)
     base_rate: float = option(
-        0.002, "Adam's step for the parameters that were learned before; those of generative models stay as they are.",
-        group=CONTEXT, least=0.0,
+        0.002, "Adam's step size for the parameters of the model without contexts; those of generative models are not "
+        "changed.", group=CONTEXT, least=0.0,
     )  # fmt: skip
     narrow: float = option(
-        1e-3, "Learn contexts from what the model without them gives this posterior.", group=CONTEXT, least=0.0,
-        most=0.1,
+        1e-3, "Contexts score only edges to which the model without them gives at least this posterior.",
+        group=CONTEXT, least=0.0, most=0.1,
     )  # fmt: skip
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """Smaller batches and more epochs where there are few sentences."""
+        """Smaller batches and more epochs if there are few sentences."""
         more = scarcity(sentences)
         return self.unless_given(
             given,

@@ -1,4 +1,4 @@
-"""Examples of a family with contexts: what each of them reads, in one array."""
+"""Examples of a family with contexts: the inputs of all of them in one array."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from lveg.grammar.grammar import Floats, Ints
 
 
 def join(parts: Sequence[Ints]) -> Ints:
-    """Several arrays as one: its length, their lengths, and they."""
+    """Join arrays into one: its total length, the length of each array, the arrays."""
     sizes = [len(part) for part in parts]
     head = np.array([1 + len(sizes) + sum(sizes), *sizes], np.int32)
     return np.concatenate([head, *parts])
 
 
 def separate(joined: Ints, count: int) -> list[Ints]:
-    """From arrays joined of `count` parts, one after the other: all first parts, all second ones, and so on."""
+    """Split a sequence of joined arrays of `count` parts: all first parts, all second parts, and so on."""
     found: list[list[Ints]] = [[] for _ in range(count)]
     begin = 0
     while begin < len(joined):
@@ -30,5 +30,5 @@ def separate(joined: Ints, count: int) -> list[Ints]:
 
 
 def part_sizes(first: Floats, rest: Sequence[Floats]) -> Ints:
-    """Where the vectors after the first begin, once all are one vector."""
+    """Start positions of all vectors but the first when they are concatenated."""
     return np.cumsum([first.size, *(vector.size for vector in rest)])[:-1]

@@ -1,11 +1,11 @@
-"""Vectors of phrases, composed from those of their parts, that choose among the best trees of another grammar."""
+"""Compositional phrase vectors that rerank the best trees of another grammar."""
 
 from lveg.families.registry import Kind
 
 KIND = Kind(
     name="cvg",
     task="parser",
-    summary="Vectors of phrases, composed from those of their parts, on top of another grammar's best trees.",
+    summary="Phrase vectors, composed from those of their parts, rerank the best trees of another grammar.",
     family="lveg.families.cvg.family:Cvg",
     options="lveg.families.cvg.options:CvgOptions",
     learning="lveg.families.cvg.learning:learn",

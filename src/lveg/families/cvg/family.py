@@ -1,4 +1,4 @@
-"""Compositional vector grammars: vectors of phrases decide among the best trees of another family  [math: cvg]."""
+"""Compositional vector grammars: phrase vectors rerank the best trees of another family  [math: cvg]."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ LARGEST = 1000.0
 """Bound on abs(parameter)."""
 
 MOST_TREES = 10_000
-"""No list is longer."""
+"""Maximum number of trees in a list."""
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What has a score vector: tags, unary rules, and pairs of children, which also have a matrix.
+    """Numbers of everything with a score vector: tags, unary rules, and pairs of children, which also have a matrix.
 
     of_rule: the unit of each rule, -1 for root rules.
     """
@@ -59,7 +59,7 @@ def units_of(grammar: Grammar) -> Units:
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """Where the parameters are in one vector. dim: dimensions of the vectors of words and phrases."""
+    """Layout of the parameters in one vector. dim: dimensions of word and phrase vectors."""
 
     inputs: Inputs
     units: Units
@@ -79,16 +79,16 @@ class Form:
         return sum(int(np.prod(shape)) for shape in self._shapes)
 
     def net(self, vector: Floats) -> Net:
-        """The parts of a vector of something for every parameter."""
+        """Views of a vector that has one element per parameter."""
         ends = np.cumsum([0, *(np.prod(shape, dtype=int) for shape in self._shapes)]).tolist()
         parts = [vector[first:last] for first, last in pairwise(ends)]
         return Net(*(part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)))
 
 
 class Trees(NamedTuple):
-    """What is in a packed list (see kernels.cvg), and what a grammar says of it.
+    """The contents of a packed list (see kernels.cvg), and its vectors and scores.
 
-    known: what learning knows of each tree. score: of each tree; -inf if the base gives it no weight.
+    known: see `knowledge` in learning.py. score: of each tree; -inf if its weight in the base is 0.
     """
 
     packed: Ints
@@ -103,12 +103,12 @@ class Trees(NamedTuple):
     score: Floats
 
     def probabilities(self) -> tuple[float, Floats]:
-        """(log Z, the probability of each tree); all are 0 if no tree has any weight."""
+        """(log Z, the probability of each tree); the probabilities are 0 if all trees have weight 0."""
         log_z = float(np.logaddexp.reduce(self.score, initial=-np.inf))
         return log_z, np.exp(self.score - log_z) if np.isfinite(log_z) else np.zeros_like(self.score)
 
     def base_probabilities(self, log_factor: Floats | None) -> tuple[float, Floats]:
-        """(the log of the summed weights of the trees by the base, their probabilities among each other)."""
+        """(the log of the sum of the trees' weights in the base, their probabilities within the list)."""
         log_weight = self.log_weight
         if log_factor is not None:
             total = log_factor[self.edge]
@@ -124,14 +124,14 @@ class Trees(NamedTuple):
         return left, right
 
     def shares(self, values: Floats) -> Floats:
-        """Of each item the sum of the values of the trees that have it."""
+        """For each item, the sum of the values of the trees that contain it."""
         share = np.zeros(len(self.vector))
         share[len(share) - len(values) :] = values
         spread(*self._children, share)
         return share
 
     def edge_sums(self, values: Floats) -> Floats:
-        """Of each edge of the forest the sum of the values of the trees that have it."""
+        """For each edge of the forest, the sum of the values of the trees that contain it."""
         return sums_of(self.edge, self.shares(values), self.n_edges)
 
     def best(self, count: int) -> list[tuple[float, Ints]]:
@@ -148,7 +148,7 @@ class Trees(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cvg(ForestFamily):
-    """Parameters on top of a base, which has none to learn: its `count` best trees of a forest are chosen from."""
+    """A base, which is not trained further, and parameters that rerank the `count` best trees of a forest."""
 
     base: ForestFamily
     form: Form
@@ -164,31 +164,31 @@ class Cvg(ForestFamily):
 
     @cached_property
     def net(self) -> Net:
-        """The parameters, as kernels read them."""
+        """The parameters, in the layout of the kernels."""
         return self.form.net(self.value)
 
     def with_value(self, value: Floats) -> Cvg:
-        """The same with other parameters."""
+        """A copy with other parameters."""
         return replace(self, value=value)
 
     def rounded(self) -> Cvg:
-        """With parameters as a model file keeps them."""
+        """A copy with parameters rounded to float16, as in a model file."""
         return replace(self, value=self.value.astype(np.float16).astype(np.float64))
 
     def arrays(self) -> Arrays:
-        """Those of the base, given vectors, and parameters as float16."""
+        """The arrays of the base, pretrained vectors, and parameters as float16."""
         own = {**self.form.inputs.arrays(), "value": self.value.astype(np.float16)}
         return nested_arrays([self.base]) | own
 
     def facts(self) -> Facts:
-        """Name and facts of the base, what has vectors, and sizes."""
+        """Name and facts of the base, names of the vectors, and sizes."""
         return {
             **nested_facts([self.base]), **self.form.inputs.facts(), "dim": self.form.dim, "count": self.count,
         }  # fmt: skip
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Cvg:
-        """The grammar in a model file."""
+        """The grammar from a model file."""
         own = {"learned": list, "words": list, "dim": int, "count": int}
         check_facts(facts, {"parts": list, **own})
         inner = {name: array for name, array in arrays.items() if name.startswith("0.")}
@@ -203,7 +203,7 @@ class Cvg(ForestFamily):
         return cls(base, form, rest["value"].astype(np.float64), facts["count"])
 
     def describe(self) -> Facts:
-        """What the base is, and its own size."""
+        """The base, and the sizes of the parameters on top."""
         inputs = self.form.inputs
         return {
             "base": {"model": self.base.name, **self.base.describe()},
@@ -215,20 +215,20 @@ class Cvg(ForestFamily):
         }
 
     def pack(self, forest: Forest) -> Ints:
-        """The list of the best trees by the base."""
+        """The packed list of the base's best trees."""
         return self._pack(forest, self.base.posterior(forest))
 
     def _pack(self, forest: Forest, posterior: Posterior, is_out: Mask | None = None) -> Ints:
-        """The list of the best trees that have none of some edges, given what the base says of the forest."""
+        """The packed list of the base's best trees without the edges `is_out`; posterior: the base's."""
         listing = best_trees(self.base, forest, posterior, self.count, is_out)
         return pack_list(self.form.inputs, self.form.units.of_rule, forest, listing)
 
     def trees(
         self, packed: Ints, log_factor: Floats | None = None, masks: Iterator[Floats] | None = None
     ) -> Iterator[Trees]:
-        """The trees of packed lists, one after the other, with their scores.
+        """The trees of each packed list in turn, with their scores.
 
-        masks: for each list what its vectors are multiplied by; 1 if not given.
+        masks: factors for the vectors of each list; 1 if not given.
         """
         at, first, whole = 0, 0, np.ones(self.form.dim)
         while at < len(packed):
@@ -254,7 +254,7 @@ class Cvg(ForestFamily):
         )
 
     def add_slope(self, trees: Trees, tree_slope: Floats, slope: Floats) -> None:
-        """Add the derivative of something, given its derivative in the score of each tree."""
+        """Backpropagate: add to the gradient of the parameters, given that of the score of each tree."""
         net, pull, word_pull = self.form.net(slope), np.zeros_like(trees.vector), np.zeros_like(trees.words)
         go_back(
             trees.packed, trees.items, self.form.units.first_pair, self.net, trees.mask, trees.vector,
@@ -266,7 +266,7 @@ class Cvg(ForestFamily):
         net.scale[0] += tree_slope[used] @ trees.log_weight[used]
 
     def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
-        """The log Z of each of the packed lists; adds sign × its derivative to `slope`."""
+        """The log Z of each packed list; adds sign × its gradient to `slope`."""
         found, first = [], 0
         for number, trees in enumerate(self.trees(packed, log_factor)):
             log_z, share = trees.probabilities()
@@ -280,20 +280,20 @@ class Cvg(ForestFamily):
         return np.array(found)
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
-        """Sums over the list, and over all other trees by the base; log Z is such that those of listed trees fit."""
+        """Sums over the list, with the base for all other trees; log Z is scaled so that listed trees get Q(t)."""
         first = self.base.posterior(forest)
         whole = first if log_factor is None else self.base.posterior(forest, log_factor)
         (trees,) = self.trees(self._pack(forest, first), log_factor)
         return self._mixture(forest, trees, whole, log_factor)
 
     def without(self, forest: Forest, edges: Mask, posterior: Posterior) -> Posterior:
-        """What `posterior` would have said of a forest without some edges: the list is another one then."""
+        """The posterior of the forest without some edges; the list is computed again."""
         first = self.base.posterior(forest)
         (trees,) = self.trees(self._pack(forest, first, edges))
         return self._mixture(forest, trees, self.base.without(forest, edges, first), None)
 
     def _mixture(self, forest: Forest, trees: Trees, whole: Posterior, log_factor: Floats | None) -> Posterior:
-        """What trees of the list, and the base with what it says of all trees, say together."""
+        """Combine the posteriors of the list with those of the base for all trees, `whole`."""
         log_z, share = trees.probabilities()
         edge, log_mass = trees.edge_sums(share), 0.0
         if np.isfinite(log_z):
@@ -305,7 +305,7 @@ class Cvg(ForestFamily):
         return Posterior(log_z - log_mass, node, edge, _NOTHING, members=(whole,), best=trees.best)
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:
-        """Trees drawn from the base; one that is listed is drawn again, from the list. Edges with parents first."""
+        """Trees drawn from the base; a listed tree is replaced by one drawn from the list. Edges with parents first."""
         (trees,) = self.trees(self.pack(forest), log_factor)
         log_z, share = trees.probabilities()
         if not np.isfinite(log_z):
@@ -317,7 +317,7 @@ class Cvg(ForestFamily):
         return [listed[rank] if _key(edges) in known else edges for rank, edges in zip(chosen, drawn, strict=True)]
 
     def log_probs(self, grammar: Grammar, forest: Forest, chosen: Sequence[Ints], posterior: Posterior) -> list[float]:
-        """log P(derivation | sentence): of trees outside the list, by the base."""
+        """log P(derivation | sentence); trees outside the list get that of the base."""
         own = super().log_probs(grammar, forest, chosen, posterior)
         if posterior.best is None:
             return own
@@ -326,17 +326,17 @@ class Cvg(ForestFamily):
         return [one if _key(edges) in listed else base for edges, one, base in zip(chosen, own, plain, strict=True)]
 
     def log_prob(self, part: Forest, forest: Forest) -> float:
-        """The log of the share that the derivations of `part`, which are listed, have among those of `forest`."""
+        """The log probability of the derivations of `part`, all of them listed, among those of `forest`."""
         log_part = self.log_z(part)
         return log_part - self.posterior(forest).log_z if np.isfinite(log_part) else -np.inf
 
 
 _WHOLE = 1e-9
-"""A list with all but this share of the base's probability has all trees."""
+"""A list is considered complete if the base gives all other trees together less than this probability."""
 
 
 def _key(edges: Ints) -> bytes:
-    """What tells a derivation from others."""
+    """A key that identifies a derivation."""
     return np.sort(edges).tobytes()
 
 
@@ -344,7 +344,7 @@ _NOTHING = np.empty(0)
 
 
 def sums_of(numbers: Ints, values: Floats, size: int) -> Floats:
-    """The sum of the values of each number."""
+    """For each number below `size`, the sum of its values."""
     return np.bincount(numbers, values, size).astype(np.float64)
 
 

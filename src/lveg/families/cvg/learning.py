@@ -1,4 +1,4 @@
-"""Learning vectors of phrases from lists of trees: by conditional likelihood, or by a margin (Socher et al. 2013)."""
+"""Training phrase vectors on lists of trees, by conditional likelihood or by a margin (Socher et al. 2013)."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from lveg.learning.run import Run
 from lveg.trees import Tree
 
 FIRST_EMBEDDING = 0.2
-"""Standard deviation of the numbers of learned vectors at first."""
+"""Standard deviation of the initial learned vectors."""
 
 NOISE = 0.01
-"""Standard deviation of what is added to the matrices at first."""
+"""Standard deviation of the noise added to the initial matrices."""
 
 COPIES = 9
-"""Vectors of all parameters that learning holds: the model's, AdaGrad's, averages, slopes."""
+"""Number of copies of the parameter vector in training: the model's, AdaGrad's, averages, gradients."""
 
 
 def learn(
     data: TreeData, options: CvgOptions, run: Run, learn_base: Callable[[TreeData, Run], ForestFamily]
 ) -> tuple[Cvg, Facts]:
-    """The grammar of the epoch with the best score, or of the last one if there is no score."""
+    """Train the grammar; returns the epoch with the best score, or the last epoch if there is no score."""
     vectors = NO_VECTORS if options.vectors is None else read_vectors(options.vectors, options.vector_limit)
     inputs = learn_inputs((tree.words() for tree in data.trees), vectors)
     form = Form(inputs, units_of(data.grammar), options.dimensions)
@@ -51,10 +51,10 @@ def learn(
 
 
 def learn_over(base: ForestFamily, form: Form, examples: Examples, options: CvgOptions, run: Run) -> Cvg:
-    """The grammar on top of a base, learned from lists of trees."""
+    """Train the grammar on lists of trees, given its base."""
     start, size = first_value(form, run.seed), len(examples)
     model = Cvg(base, form, start, options.list_size)
-    if not size:  # no list has a tree that is better than others
+    if not size:  # in every list, all trees are equally good
         return model.rounded()
     progress = Descent(
         partial(gradient_at, model, examples, options), [AdaGrad.at(start, options.phrase_rate)], size,
@@ -68,7 +68,7 @@ def all_lists(
     data: TreeData, base: ForestFamily, learn_base: Callable[[TreeData, Run], ForestFamily], form: Form,
     options: CvgOptions, run: Run,
 ) -> Examples:  # fmt: skip
-    """The lists of all trees: by bases that have not seen them, or by the base itself."""
+    """The lists of all trees, from bases that were not trained on them, or from the base itself."""
     examples, folds = Examples(int(options.list_memory * 2**30)), options.folds
     lists = Lists(form, options.list_size, examples, len(data.trees), run)
     if len(data.trees) < 2 * folds or folds < 2:
@@ -88,7 +88,7 @@ def all_lists(
 
 
 def first_value(form: Form, seed: int) -> Floats:
-    """Parameters to start from: the vector of a phrase is about the mean of its parts', and nothing is said of it."""
+    """Initial parameters: a phrase's vector is about the mean of its children's, and score vectors are 0."""
     random, value, dim = np.random.default_rng(seed), np.zeros(form.size), form.dim
     net = form.net(value)
     net.embed[:] = random.normal(0.0, FIRST_EMBEDDING, net.embed.shape)
@@ -100,7 +100,7 @@ def first_value(form: Form, seed: int) -> Floats:
 
 
 def tree_slopes(trees: Trees, objective: str, margin: float) -> tuple[float, Floats]:
-    """The objective of a list, and its derivative in the score of each tree."""
+    """The objective of a list, and its gradient with respect to the score of each tree."""
     is_right, wrong = trees.known % 2 == 1, trees.known // 2
     slope = np.zeros_like(trees.score)
     if objective == "margin":
@@ -118,7 +118,7 @@ def tree_slopes(trees: Trees, objective: str, margin: float) -> tuple[float, Flo
 
 
 def gradient_at(model: Cvg, examples: Examples, options: CvgOptions, values: Sequence[Floats]) -> Gradient:
-    """The gradient in the parameters, with L2 towards those of `model` where there is any."""
+    """The gradient of the objective, with L2 towards the parameters of `model` where the gradient is not zero."""
     present, start = model.with_value(values[0]), model.value
 
     def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
@@ -136,12 +136,12 @@ def gradient_at(model: Cvg, examples: Examples, options: CvgOptions, values: Seq
 
 
 def dropout_mask(dim: int, dropout: float, noise: int) -> Floats:
-    """Which dimensions of the vectors of a list are left out; the others make up for them."""
+    """Dropout for the vectors of a list: 0 for dropped dimensions, the others are scaled up."""
     return (np.random.default_rng(noise).random(dim) >= dropout) / (1.0 - dropout)
 
 
 def phrase_counts(grammar: Grammar, listing: Listing, gold: Tree) -> tuple[Floats, Floats, int]:
-    """(phrases of each tree, those of them that the gold tree has, phrases of the gold tree)."""
+    """(number of phrases of each tree, number of those in the gold tree, number of phrases of the gold tree)."""
     spans = {(node.label, start, end) for node, start, end in gold.spans()[1:] if node.word is None}
     part = listing.forest
     made, right = np.zeros(part.n_edges), np.zeros(part.n_edges)
@@ -161,7 +161,7 @@ def phrase_counts(grammar: Grammar, listing: Listing, gold: Tree) -> tuple[Float
 
 
 def knowledge(grammar: Grammar, listing: Listing, gold: Tree) -> Ints:
-    """What learning knows of each tree: twice the number of wrong phrases, and 1 if no other has a higher F1."""
+    """For each tree, twice its number of wrong phrases, plus 1 if no other tree has a higher F1."""
     made, right, n_gold = phrase_counts(grammar, listing, gold)
     f1 = np.where(np.isfinite(listing.log_weight), right / np.maximum(made + n_gold, 1.0), -1.0)
     known: Ints = (2 * (made - right) + (f1 >= f1.max() - 1e-9)).astype(np.int32)
@@ -169,7 +169,7 @@ def knowledge(grammar: Grammar, listing: Listing, gold: Tree) -> Ints:
 
 
 def foreign_units(units: Units, grammar: Grammar, other: Grammar) -> Ints:
-    """The units that the rules of a grammar of some of the trees have in the grammar of all."""
+    """The units, in the grammar of all trees, of the rules of `other`, the grammar of some of the trees."""
     ids = grammar.symbol_ids
     number = np.array([ids[symbol] for symbol in other.symbols] + [-1], np.int32)
     of_rule = np.full(other.n_rules, -1, np.int32)
@@ -187,7 +187,7 @@ def foreign_units(units: Units, grammar: Grammar, other: Grammar) -> Ints:
 
 @dataclass
 class Lists:
-    """Collects lists of trees as examples. total: how many there will be, at most."""
+    """Collects lists of trees as examples. total: the number of trees to process."""
 
     form: Form
     count: int
@@ -197,9 +197,9 @@ class Lists:
     done: int = 0
 
     def add(self, data: TreeData, base: ForestFamily, gold: Sequence[Tree], of_rule: Ints) -> None:
-        """Add the lists of a base for the words of trees, as far as something is to be learned from them.
+        """Add the lists of a base for the sentences of gold trees; lists with equally good trees only are skipped.
 
-        data: what the base was learned from. of_rule: the unit of each rule of its grammar.
+        data: the data that the base was trained on. of_rule: the unit of each rule of its grammar.
         """
         coarse = replace(data.coarse, is_exact=False)
 

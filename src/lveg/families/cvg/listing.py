@@ -1,4 +1,4 @@
-"""The best trees of a forest by another family, with the subtrees that they share  [math: cvg]."""
+"""Lists of the best trees of a forest according to a base, with shared subtrees  [math: cvg]."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from lveg.kernels.assemble import STAY
 from lveg.kernels.cvg import list_items
 
 _LEAST = 1e-12
-"""Edges that the base finds less probable, or does not look at, count as this probable in the order of trees."""
+"""Lower bound on the posteriors of edges when trees are ranked."""
 
 _LIKELY = 1e-6
-"""Edges that are less probable are looked at only if there are too few trees without them."""
+"""Edges with a lower posterior are used only if there are too few trees without them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Listing:
     """Trees of a forest, best first, as a forest in which every node is one subtree.
 
-    forest: its nodes are the subtrees that trees have, with one edge each; its last node, ROOT, has one edge for each
-    tree. edge: of each of its edges, the edge of the forest that the list is from. log_weight: of each tree.
+    forest: its nodes are the subtrees of the trees, with one edge each; its last node, ROOT, has one edge for each
+    tree. edge: for each of its edges, the edge of the original forest. log_weight: of each tree.
     """
 
     forest: Forest
@@ -41,9 +41,9 @@ class Listing:
 def best_trees(
     base: ForestFamily, forest: Forest, posterior: Posterior, count: int, is_out: Mask | None = None
 ) -> Listing | None:
-    """The trees with the highest products of the posteriors of their rules, and their weights; None if there are none.
+    """The trees with the highest products of the posteriors of their rules, with weights; None if there are none.
 
-    posterior: what the base says of the forest. is_out: which edges no tree may have.
+    posterior: the base's. is_out: edges that are excluded.
     """
     if forest.is_empty or not posterior.is_sound:
         return None
@@ -69,7 +69,7 @@ def best_trees(
 
 
 def _listed(forest: Forest, scores: Floats, count: int) -> Listing:
-    """The derivations of a forest with the highest sums of scores, as trees of weight 1."""
+    """The derivations of a forest with the highest sums of scores; their log weights are set to 0."""
     if forest.is_empty:
         return Listing(forest, np.empty(0, np.int32), np.empty(0))
     found, ranks = best_ranks(forest, scores, count)

@@ -1,4 +1,4 @@
-"""One space for all symbols: a symbol is a region of it, and all rules share their Gaussians  [math: shared]."""
+"""One space for all symbols: a symbol is a region of it, and all rules share the same Gaussians  [math: shared]."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from lveg.kernels.shared_rows import Rows, Space, add_row_slopes, fill_rows
 from lveg.kernels.shared_rows import Slopes as RowSlopes
 
 MOST_PARAMETER = 100.0
-"""Bound on abs(parameter): products of all exponentials are finite; learned ones are far below it."""
+"""Bound on abs(parameter), so that products of their exponentials are finite; trained parameters are far below it."""
 
 
 class Parameters(NamedTuple):
-    """All parameters, or something for each of them.
+    """All parameters, or arrays of the same shapes.
 
     bias: of each rule. height: (kinds, M), log heights of Gaussians over child slots. Means and log deviations: of
     left-hand sides (M, dim), of child slots (kinds, dim, M), of the parts of regions (symbols, parts, dim), of words
@@ -48,8 +48,10 @@ AXES = Parameters(1, 2, 2, 2, 3, 3, 3, 3, 2, 2)  # type: ignore[arg-type]
 
 @dataclass(frozen=True)
 class Rules:
-    """What the family knows of the grammar. block: (symbols, kinds), the first row of each symbol in a child slot that
-    it has in some rule, over the number of components; -1 for others and for tags. tag: of each lexical rule.
+    """What the family needs of the grammar.
+
+    block: (symbols, kinds), the first row for each symbol and kind of child slot in which it occurs, divided by the
+    number of components; -1 if it does not occur there, and for tags. tag: of each lexical rule.
     """
 
     block: Ints
@@ -63,7 +65,7 @@ class Rules:
 
 
 def rules_of(grammar: Grammar) -> Rules:
-    """What the family knows of a grammar."""
+    """What the family needs of a grammar."""
     binary, unary, root = slice(0, grammar.n_binary), grammar.kind_slice("unary"), grammar.kind_slice("root")
     is_asked = np.zeros((len(grammar.symbols), N_KINDS), bool)
     is_asked[grammar.rule_left[binary], LEFT] = True
@@ -77,7 +79,7 @@ def rules_of(grammar: Grammar) -> Rules:
 
 @dataclass(frozen=True, eq=False)
 class Shared(ForestFamily):
-    """Rules of a grammar, and parameters in one vector that `parameters` are views of."""
+    """Rules of a grammar, and parameters: `parameters` are views of the vector `value`."""
 
     rules: Rules
     parameters: Parameters
@@ -90,12 +92,12 @@ class Shared(ForestFamily):
 
     @classmethod
     def of(cls, rules: Rules, parameters: Parameters) -> Shared:
-        """The family with parameters in arrays of their own."""
+        """The family with a copy of the parameters in one vector."""
         value = np.concatenate([array.ravel() for array in parameters])
         return cls(rules, _views(parameters, value), value)
 
     def with_value(self, value: Floats) -> Shared:
-        """The same rules and components with other parameters, which are not copied."""
+        """The same rules with other parameters; the vector is not copied."""
         return Shared(self.rules, _views(self.parameters, value), value)
 
     def arrays(self) -> Arrays:
@@ -104,7 +106,7 @@ class Shared(ForestFamily):
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Shared:
-        """The grammar in a model file."""
+        """The grammar from a model file."""
         check_arrays(arrays, {name: (np.float64, axes) for name, axes in AXES._asdict().items()})
         check_facts(facts, {})
         found = Parameters(**arrays)
@@ -125,7 +127,7 @@ class Shared(ForestFamily):
         return pack(forest)
 
     def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
-        """The log Z of each of the packed forests; adds sign × its gradient to `slope`."""
+        """The log Z of each packed forest; adds sign × its gradient to `slope`."""
         log_z = np.empty(count_packed(packed))
         factors, (tables, words) = split_factors(log_factor), self._tables(packed)
         if ask.slope is None:
@@ -143,7 +145,7 @@ class Shared(ForestFamily):
         return log_z
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
-        """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""
+        """Inside and outside over the forest; `edge_weight` is empty, since an edge has no single weight."""
         packed, log_z = pack(forest), np.empty(1)
         edge, node = np.zeros(forest.n_edges), np.zeros(forest.n_nodes)
         tables, _ = self._tables(packed)
@@ -162,7 +164,7 @@ class Shared(ForestFamily):
 
     @cached_property
     def space(self) -> Space:
-        """Regions and child slots as the kernels want them."""
+        """Regions and child slots, in the layout of the kernels."""
         own = self.parameters
         return Space(
             own.region_mean, _precision(own.region_log_std), own.slot_mean, _precision(own.slot_log_std),
@@ -191,7 +193,7 @@ class Shared(ForestFamily):
 
     @cached_property
     def _table(self) -> Floats:
-        """How far child slots and left-hand sides meet in each region."""
+        """Overlaps of the Gaussians of child slots and left-hand sides in each region."""
         table = np.empty((len(self._rows.symbol), len(self.parameters.lhs_mean)))
         fill_rows(self.space, self._rows, *self._lhs, table)
         return table
@@ -203,12 +205,12 @@ class Shared(ForestFamily):
 
     @cached_property
     def _block(self) -> Ints:
-        """The first row of each symbol in each kind of slot, -1 where there is none."""
+        """The first row of each symbol in each kind of slot, -1 for none."""
         block, components = self.rules.block, len(self.parameters.lhs_mean)
         return np.where(block >= 0, block * np.int32(components), np.int32(-1))
 
     def _tables(self, packed: Ints) -> tuple[Tables, Rows]:
-        """What inference over packed forests reads, and the rows of their words."""
+        """Tables for inference over packed forests, and the rows of their words."""
         numbers = np.full((len(self.rules.tag), N_KINDS), -1, np.int32)
         word, kind = number_words(packed, self.rules.lexical_start, numbers)
         rows, table = Rows(self.rules.tag[word], kind, word), np.empty((len(word), len(self.parameters.lhs_mean)))
@@ -226,7 +228,7 @@ def shapes(grammar: Grammar, components: int, dim: int, parts: int) -> tuple[tup
 
 
 def _views(like: Parameters, vector: Floats) -> Parameters:
-    """A vector of something for every parameter as views in the shapes of the parameters."""
+    """Views, in the shapes of the parameters, of a vector that has one element per parameter."""
     ends = np.cumsum([array.size for array in like])
     parts = np.split(vector, ends[:-1])
     return Parameters(*(part.reshape(array.shape) for part, array in zip(parts, like, strict=True)))

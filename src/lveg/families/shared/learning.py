@@ -1,4 +1,4 @@
-"""Learning a grammar in one space: minus the log conditional likelihood of gold trees over pruned forests."""
+"""Training a grammar in one space: minimises the negative conditional log likelihood over pruned forests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lveg.learning.run import Run
 
 
 def learn(data: TreeData, options: SharedOptions, run: Run) -> tuple[Shared, Facts]:
-    """The grammar with the best score of all epochs, or the last one if there is no score."""
+    """Train the grammar; returns the epoch with the best score, or the last epoch if there is no score."""
     sizes = shapes(data.grammar, options.components, options.dim, options.parts)
     what = f"--components {options.components} --dim {options.dim} --parts {options.parts}"
     check_memory(what, sum(int(np.prod(shape)) for shape in sizes), gradient_copies(options))
@@ -35,7 +35,7 @@ def learn(data: TreeData, options: SharedOptions, run: Run) -> tuple[Shared, Fac
 
 
 def first_grammar(grammar: Grammar, weight: Floats, options: SharedOptions, seed: int) -> Shared:
-    """A grammar to start learning from: everything is somewhere at random, and rules weigh about what they should."""
+    """An initial grammar: means are random, and biases give each rule about its weight in the treebank grammar."""
     dice = np.random.default_rng(seed)
     found = Parameters(*(np.zeros(shape) for shape in shapes(grammar, options.components, options.dim, options.parts)))
     for means in (found.lhs_mean, found.slot_mean, found.region_mean):
@@ -47,7 +47,7 @@ def first_grammar(grammar: Grammar, weight: Floats, options: SharedOptions, seed
 
 
 def at_middle(grammar: Grammar, found: Parameters) -> Floats:
-    """Of each rule what its shared components weigh, if the functions of each symbol meet where its region is."""
+    """For each rule, the weight of the shared components if each Gaussian is replaced by its mean over the region."""
     lhs = mean_heights(found, found.lhs_mean, found.lhs_log_std)
     slots = [
         mean_heights(found, mean.T, log_std.T) * np.exp(height)
@@ -63,7 +63,7 @@ def at_middle(grammar: Grammar, found: Parameters) -> Floats:
 
 
 def mean_heights(found: Parameters, mean: Floats, log_std: Floats) -> Floats:
-    """The mean height of each of some Gaussians over the region of each symbol: (symbols, Gaussians)."""
+    """The mean of each of some Gaussians over the region of each symbol, (symbols, Gaussians)."""
     own, variance = np.exp(2.0 * log_std), np.exp(2.0 * found.region_log_std)[:, :, None]
     both = variance + own
     square = (found.region_mean[:, :, None] - mean) ** 2 / both
@@ -72,7 +72,7 @@ def mean_heights(found: Parameters, mean: Floats, log_std: Floats) -> Floats:
 
 
 def region_variance(family: Shared) -> tuple[float, Floats]:
-    """The summed variances of the regions of all symbols, and the derivative in all parameters."""
+    """The sum of the variances of all regions, and its gradient with respect to all parameters."""
     own, slope = family.parameters, np.zeros_like(family.value)
     into = family.with_value(slope).parameters
     within, apart = np.exp(2.0 * own.region_log_std), own.region_mean - own.region_mean.mean(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""How a grammar in one space is made."""
+"""Options of grammars in one space."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ SPACE = "Space"
 
 @dataclass(frozen=True)
 class SharedOptions(ForestOptions, GradientOptions):
-    """How a grammar in one space is made; docs/decisions/0017 has the reasons for the defaults."""
+    """Options for training a grammar in one space; docs/decisions/0017 has the reasons for the defaults."""
 
     components: int = option(32, "Gaussians that all rules share.", group=SPACE, least=1, most=1024)
     dim: int = option(8, "Dimensions of the space.", group=SPACE, least=1, most=100)
     parts: int = option(1, "Gaussians that make up the region of a symbol.", group=SPACE, least=1, most=64)
-    spread: float = option(0.5, "Deviation of the means of regions and Gaussians at the start.", group=SPACE, least=0.0)
-    width: float = option(1.0, "Deviation of subtypes within a region at the start.", group=SPACE, least=1e-3)
+    spread: float = option(
+        0.5, "Initial standard deviation of the means of regions and Gaussians.", group=SPACE, least=0.0
+    )
+    width: float = option(1.0, "Initial standard deviation of subtypes within a region.", group=SPACE, least=1e-3)
     cohesion: float = option(
-        0.0, "How strongly the subtypes of each symbol are held together: a penalty on the variance of regions.",
+        0.0, "Strength of the penalty on the variance of regions, which keeps the subtypes of each symbol together.",
         group=SPACE, least=0.0,
     )  # fmt: skip
     learning_rate: float = with_default(GradientOptions, "learning_rate", 0.03)

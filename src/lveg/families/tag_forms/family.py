@@ -1,4 +1,4 @@
-"""Discrete subtypes times the forms of words."""
+"""A chain of tags multiplied by factors for word forms."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lveg.families.tag_lvg.family import TagLvg, size_of
 
 
 class TagForms(ContextualChain):
-    """A chain of tags without emissions, times contexts: the forms of words, a network over their vectors, or both."""
+    """A chain of tags without emissions, multiplied by contexts: word forms, a network over word vectors, or both."""
 
     name = "forms"
 
 
 def start_chain(tags: int, subtypes: int, noise: float, seed: int = 0) -> TagLvg:
-    """A chain without emissions to start learning from: log weights uniform within ± noise, so that subtypes differ."""
+    """An initial chain without emissions. Log weights are uniform in ± noise, so that subtypes differ."""
     size = size_of(tags, 0, subtypes)
     value = np.zeros(size)
     if subtypes > 1:

@@ -1,4 +1,4 @@
-"""Learning a tagger that sees words and their neighbours, by the conditional likelihood of tags."""
+"""Training a tagger with contexts: maximises the conditional likelihood of tags."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lveg.learning.sparse_adam import SparseAdam
 
 
 def learn(data: TagData, options: TagFormsOptions, run: Run) -> tuple[TagForms, Facts]:
-    """The tagger with the best score of all epochs, or the last one if there is no score."""
+    """Train the tagger; returns the epoch with the best score, or the last epoch if there is no score."""
     if options.chain == "discrete":
         return learn_discrete(data, options, options.subtypes, run), {}
     pruner = learn_discrete(data, options, 1, run.stage(0, epochs=options.epochs))
@@ -35,7 +35,7 @@ def learn(data: TagData, options: TagFormsOptions, run: Run) -> tuple[TagForms, 
 
 
 def learn_discrete(data: TagData, options: TagFormsOptions, subtypes: int, run: Run) -> TagForms:
-    """Discrete subtypes times contexts; a network is learned before forms join it."""
+    """Train discrete subtypes with contexts. With both contexts, the network is first trained without forms."""
     tags = len(data.grammar.tags)
     words = [[word for word, _ in sentence] for sentence in data.tagged]
     chain, contexts = start_chain(tags, subtypes, options.noise, run.seed), list[ChainContext]()
@@ -55,7 +55,7 @@ def learn_discrete(data: TagData, options: TagFormsOptions, subtypes: int, run: 
 
 
 def learn_gaussian(data: TagData, options: TagFormsOptions, pruner: TagForms, run: Run) -> TagForms:
-    """Gaussian mixtures times contexts, over the tags that the discrete chain leaves; starts where that one ended."""
+    """Train Gaussian mixtures with contexts, over the tags that the discrete chain keeps and from its weights."""
     plain, width = pruner.family, options.components
     assert isinstance(plain, TagLvg)
     first = start_open_gm(plain.tags, options.components, options.dim, options.spread, run.seed)
@@ -71,7 +71,7 @@ def learn_gaussian(data: TagData, options: TagFormsOptions, pruner: TagForms, ru
 
 
 def descend(first: TagForms, data: TagData, options: TagFormsOptions, run: Run) -> TagForms:
-    """The tagger learned by gradients: by Adam, of forms only in the rows of each batch."""
+    """Train with Adam; for forms, each batch updates only the rows that it uses."""
     examples = first.examples(data.grammar, data.tagged)
     size, n_batches, own = len(examples), batches(len(examples), options.batch), first.family.value
     optimisers: list[Optimiser] = [Adam.at(own, own, options.learning_rate, options.l2 / size, n_batches)]
@@ -91,7 +91,7 @@ def descend(first: TagForms, data: TagData, options: TagFormsOptions, run: Run) 
 
 
 def context_optimisers(options: TagFormsOptions, sentences: int) -> list[Callable[[Floats, int], Optimiser]]:
-    """What each context is learned by, given its parameters and the number of batches; forms first, as in a tagger."""
+    """The optimiser of each context, given its parameters and the number of batches; forms first, as in a tagger."""
     found: list[Callable[[Floats, int], Optimiser]] = []
     if options.uses_forms:
         rate, pull = options.learning_rate, options.l2 / sentences

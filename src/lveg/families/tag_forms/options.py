@@ -1,4 +1,4 @@
-"""How a tagger that sees the forms of words is learned."""
+"""Options of taggers with word forms."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ FORMS, NETWORK = "forms", "network"
 
 @dataclass(frozen=True)
 class TagFormsOptions(GradientOptions, NetworkOptions):
-    """How a tagger that sees words and their neighbours is learned."""
+    """Options for training a tagger with word forms, a network, or both."""
 
     context: str = option(
-        f"{FORMS},{NETWORK}", "What multiplies the chain of tags. Forms alone are learned in a third of the time.",
+        f"{FORMS},{NETWORK}", "What multiplies the chain of tags. Training forms alone takes a third of the time.",
         group=CONTEXT, choices=(FORMS, NETWORK, f"{FORMS},{NETWORK}"),
     )  # fmt: skip
     subtypes: int = option(2, "Subtypes per tag.", group=SUBTYPES, least=1, most=256)
     chain: str = option(
-        "discrete", "Discrete subtypes; or vectors as subtypes and Gaussian mixtures, over tags that a discrete chain "
-        "leaves.", group=SUBTYPES, choices=("discrete", "gaussian"),
+        "discrete", "Discrete subtypes, or subtype vectors with Gaussian mixtures, over the tags that a discrete chain "
+        "keeps.", group=SUBTYPES, choices=("discrete", "gaussian"),
     )  # fmt: skip
     components: int = option(2, "Gaussians per rule.", group=GAUSSIAN, least=1, most=64)
     dim: int = option(2, "Dimensions of a subtype vector.", group=GAUSSIAN, least=1, most=100)
     spread: float = option(0.5, "Means start at random within this distance of 0.", group=GAUSSIAN, least=0.0)
     tag_min: float = option(
-        1e-3, "A word may have the tags to which the discrete chain gives this posterior.",
+        1e-3, "A word may have the tags to which the discrete chain gives at least this posterior.",
         group=GAUSSIAN, least=0.0, most=0.5,
     )  # fmt: skip
-    noise: float = option(0.1, "Log weights of transitions start within this of 0.", group=SUBTYPES, least=0.0)
+    noise: float = option(
+        0.1, "Log weights of transitions start at random within this distance of 0.", group=SUBTYPES, least=0.0
+    )
     epochs: int = with_default(GradientOptions, "epochs", 6)
     patience: int = with_default(GradientOptions, "patience", 3)
     decay: float = with_default(GradientOptions, "decay", 0.9)
@@ -51,14 +53,14 @@ class TagFormsOptions(GradientOptions, NetworkOptions):
 
     @property
     def uses_forms(self) -> bool:
-        """Whether the forms of words count."""
+        """Whether word forms are used."""
         return self.context != NETWORK
 
     @property
     def uses_network(self) -> bool:
-        """Whether there is a network."""
+        """Whether a network is used."""
         return self.context != FORMS
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """Smaller batches and more epochs where there are few sentences, for the network too."""
+        """With few sentences: smaller batches and more epochs, for the network too."""
         return NetworkOptions.for_size(super().for_size(sentences, given), sentences, given)
