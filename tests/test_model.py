@@ -90,7 +90,7 @@ def test_k_best_sequences(tagger: Tagger) -> None:
     assert sequences[0] == tagger.tag(SENTENCE, "viterbi").sequences[0]
     for sequence in sequences:  # for an HMM the chain is the model
         assert sequence.score == pytest.approx(sequence.log_prob, abs=1e-9)
-    with pytest.raises(UsageError, match="one sequence"):
+    with pytest.raises(UsageError, match="a single sequence"):
         tagger.tag(SENTENCE, "posterior", count=2)
 
 

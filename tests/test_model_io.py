@@ -634,18 +634,19 @@ class TestNested:
 
     def test_chains_times_contexts(self, folder: Path, tmp_path: Path) -> None:
         header, tensors = parts_of(folder / "forms-tagger")
-        base, forms = header["facts"]["parts"]
-        for parts in ([base], [forms], [base, base], [forms, base], [base, forms, forms]):
+        base, *contexts = header["facts"]["parts"]
+        forms, network = contexts
+        for parts in ([base], [base, forms], [base, base, network], [forms, base, network], [base, network, forms]):
             refused(sealed({**header, "facts": {"parts": parts}}, tensors), tmp_path)
         rest = {key: array for key, array in tensors.items() if not key.startswith("family.0.")}
         for name in ("hmm", "lvg", "gm"):  # their words do not have every tag
             other, arrays = parts_of(folder / f"{name}-tagger")
             own = {key.replace("family.", "family.0."): arrays[key] for key in own_arrays(arrays)}
-            parts = [{"name": name, "facts": other["facts"]}, forms]
+            parts = [{"name": name, "facts": other["facts"]}, *contexts]
             data = sealed({**header, "facts": {"parts": parts}}, rest | own)
             refused(data, tmp_path)
         deep = {"name": "forms", "facts": header["facts"]}
-        refused(sealed({**header, "facts": {"parts": [deep, forms]}}, tensors), tmp_path)
+        refused(sealed({**header, "facts": {"parts": [deep, *contexts]}}, tensors), tmp_path)
 
     def test_a_chain_without_emissions(self, folder: Path, tmp_path: Path) -> None:
         header, tensors = parts_of(folder / "lvg-tagger")

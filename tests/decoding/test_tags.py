@@ -204,5 +204,5 @@ def test_a_long_sentence() -> None:
 def test_refusals() -> None:
     with pytest.raises(UsageError, match="'mbr' is not one of posterior, viterbi"):
         decode_tags(Lattices(HMM, packed_all([["dog"]])), "mbr")
-    with pytest.raises(UsageError, match="one sequence"):
+    with pytest.raises(UsageError, match="a single sequence"):
         decode_tags(Lattices(HMM, packed_all([["dog"]])), "posterior", 2)

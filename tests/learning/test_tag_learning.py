@@ -150,7 +150,7 @@ def test_trained_taggers_beat_the_hmm_and_can_be_saved_and_loaded(
     assert objectives[-1] < objectives[0]
     if name == "generative":
         assert objectives == sorted(objectives, reverse=True)
-    best = max(facts["dev_token_accuracy"] for facts in epochs)
+    best = max(facts.get("dev_token_accuracy", 0.0) for facts in epochs)  # a network alone is not scored
     assert tagger.info["dev"]["token_accuracy"] == pytest.approx(best, abs=0.3 if name == "forms" else 0.0)
     assert tagger.info["dev"]["token_accuracy"] >= plain.info["dev"]["token_accuracy"]
     first, second = tmp_path / "a", tmp_path / "b"
