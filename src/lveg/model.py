@@ -18,7 +18,7 @@ from lveg.decoding.explain import Explanation, explain
 from lveg.decoding.marginals import Span, constituents, sharpen
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
-from lveg.families.chain import Chains, each_sentence, word_tags
+from lveg.families.chain import Chains, word_tags
 from lveg.families.forest import Judge
 from lveg.families.product.family import Product
 from lveg.families.registry import treebank_kind
@@ -420,7 +420,7 @@ class Tagger:
         best = decode_tags(lattices, decoder, count)
         tags, confidence = best.tag.tolist(), best.confidence.tolist()
         scores, log_probs = best.score.tolist(), best.log_prob.tolist()
-        shares = self._shares(lattices.packed, best.found.share) if posteriors else iter(())
+        shares = self._shares(lattices.packed, best.found.share) if posteriors else []
         first = 0
         for words, log_z, score, log_prob in zip(sentences, best.found.log_z.tolist(), scores, log_probs, strict=True):
             last = first + len(words)
@@ -432,24 +432,21 @@ class Tagger:
                 for rank in range(count)
                 if score[rank] > -math.inf
             ]  # fmt: skip
-            first = last
-            share = next(shares, [])
+            share, first = shares[first:last], last
             if chains is not self.treebank and not (math.isfinite(log_z) and sequences):
                 for tagging in self._tag_all(self.treebank, [words], decoder, count, posteriors):
                     yield replace(tagging, fallback=self.treebank.name)
             else:
                 yield Tagging(list(words), sequences, log_z if chains.is_probability else None, share)
 
-    def _shares(self, packed: Ints, share: Floats) -> Iterator[list[dict[str, float]]]:
-        """The posteriors of the tags of the words of each packed sentence."""
-        labels, entry = self.grammar.tags, 0
-        for sentence in each_sentence(packed):
-            found = []
-            for tags in word_tags(sentence):
-                part = share[entry : entry + len(tags)]
-                found.append({labels[tags[k]]: float(part[k]) for k in np.argsort(-part, kind="stable")})
-                entry += len(tags)
-            yield found
+    def _shares(self, packed: Ints, share: Floats) -> list[dict[str, float]]:
+        """The posteriors of the tags of each word of packed sentences."""
+        labels, entry, found = self.grammar.tags, 0, []
+        for tags in word_tags(packed):
+            part = share[entry : entry + len(tags)]
+            found.append({labels[tags[k]]: float(part[k]) for k in np.argsort(-part, kind="stable")})
+            entry += len(tags)
+        return found
 
 
 Model = Parser | Tagger

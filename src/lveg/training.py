@@ -113,9 +113,9 @@ def _learn_parser(
     info |= {"start_fingerprint": recipe.start.name} if recipe.start else {}
     plain = treebank_kind("parser").load_family().restore(grammar, weight, {}, {})
     start = Parser(grammar, weight, task.cleaning, binarisation, info, cast(Judge, plain))
+    coarse = replace(start.coarse, is_exact=False)
     prepared: list[Parses] | None = None
     if gold and not kind.is_treebank:
-        coarse = replace(start.coarse, is_exact=False)
         p_min = min(cast(type[Judge], item.load_family()).p_min for item in (kind, *recipe.partners))
         prepared = coarse_parses(coarse, gold, p_min, setting)
 
@@ -132,7 +132,7 @@ def _learn_parser(
         setting, recipe, score if gold else None, lambda family: replace(start, family=family),
         train=trees_fingerprint(trees), info=info, found=found,
     )  # fmt: skip
-    data = TreeData(start.coarse, binarisation, trees, task.lexicon, origin)
+    data = TreeData(coarse, binarisation, trees, task.lexicon, origin)
     is_staged = above or recipe.partners
     contexts = _contexts(data, above, task.seed)
     bases = [partial(_learn_base, item, chosen) for item, chosen in recipe.bases.items()]

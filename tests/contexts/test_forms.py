@@ -16,12 +16,12 @@ from lveg.contexts.forms import properties
 from lveg.contexts.forms.context import GRID, Forms, start_forms
 from lveg.contexts.forms.properties import PLACES, Properties, learn_properties, near_name, own_names, pair_names, shape
 from lveg.errors import GrammarError
-from lveg.families.chain import each_sentence, lattices, open_table, word_tags
+from lveg.families.chain import lattices, open_table, word_tags
 from lveg.families.tag_forms.family import TagForms, start_chain
 from lveg.families.tag_lvg.family import TagLvg
 from lveg.grammar.grammar import Floats, tag_grammar
 from lveg.grammar.lexicon import LexiconOptions
-from lveg.kernels.chain import narrow_lattices
+from lveg.kernels.chain import each_sentence, narrow_lattices
 from lveg.model import Tagger
 from lveg.model_io import load_model, save_model
 from lveg.training import train_tagger

@@ -17,11 +17,12 @@ from lveg.contexts.network.context import Network, sizes
 from lveg.contexts.network.options import NetworkOptions
 from lveg.contexts.tag_network.context import TagNetwork, start_network
 from lveg.contexts.vectors import Vectors
-from lveg.families.chain import each_sentence, lattices, open_table
+from lveg.families.chain import lattices, open_table
 from lveg.families.tag_forms.family import TagForms, start_chain
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, tag_grammar
 from lveg.grammar.lexicon import LexiconOptions
+from lveg.kernels.chain import each_sentence
 from lveg.kernels.features import bucket
 from lveg.kernels.network import add_product
 from lveg.model import Parser

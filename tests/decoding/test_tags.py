@@ -12,11 +12,12 @@ import pytest
 
 from lveg.decoding.tags import TagSequences, decode_tags
 from lveg.errors import UsageError
-from lveg.families.chain import ChainFamily, Lattices, each_sentence, lattices, word_tags
+from lveg.families.chain import ChainFamily, Lattices, lattices, word_tags
 from lveg.families.tag_lvg.family import hmm, start_lvg
 from lveg.grammar.estimate import hmm_weights
 from lveg.grammar.grammar import Ints, tag_grammar
 from lveg.grammar.lexicon import LexiconOptions
+from lveg.kernels.chain import each_sentence
 
 TAGGED = [
     [("the", "D"), ("dog", "N"), ("barks", "V")],

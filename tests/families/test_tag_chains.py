@@ -14,13 +14,13 @@ import pytest
 from oracles import central_difference
 
 from lveg.errors import GrammarError
-from lveg.families.chain import ChainFamily, each_sentence, lattices, open_table, tag_table, word_tags
+from lveg.families.chain import ChainFamily, lattices, open_table, tag_table, word_tags
 from lveg.families.tag_gm.family import TagGm, start_gm
 from lveg.families.tag_lvg.family import TagLvg, hmm, start_lvg
 from lveg.grammar.estimate import hmm_weights
 from lveg.grammar.grammar import Floats, Grammar, Ints, tag_grammar
 from lveg.grammar.lexicon import LexiconOptions
-from lveg.kernels.chain import LACKING, NO_RULE, OPEN
+from lveg.kernels.chain import LACKING, NO_RULE, OPEN, each_sentence
 
 GRID = np.linspace(-12.0, 12.0, 1201)
 STEP = GRID[1] - GRID[0]

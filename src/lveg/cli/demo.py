@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-TRAINED, SCORED = 600, 150
+TRAINED, SCORED = 400, 100
 """Numbers of training and development sentences that are used: enough for a good parser."""
 
 PARSED = (
@@ -18,6 +18,7 @@ def demo() -> None:
 
     Takes most of a minute the first time, because the kernels are compiled.
     """
+    import math
     import os
     import shutil
     import tempfile
@@ -57,19 +58,14 @@ def demo() -> None:
     width = shutil.get_terminal_size().columns
     for sentence in PARSED:
         words = sentence.split()
-        parse = parser.parse(words, count=2, marginals=True)
+        parse = parser.parse(words)
         typer.echo(f"3. {sentence}")
         typer.echo("   " + " ".join(f"{word}/{tag}" for word, tag in zip(words, tagger.tag(words).tags, strict=True)))
         typer.echo(draw_text(parse.tree, width))
-        probabilities = [f"{100 * _probability(candidate.log_prob):.1f} %" for candidate in parse.trees]
-        typer.echo(f"   probability of this tree {probabilities[0]}, of the next best {probabilities[-1]}\n")
+        log_prob = parse.trees[0].log_prob
+        if log_prob is not None:
+            typer.echo(f"   probability of this tree: {100 * math.exp(log_prob):.1f} %\n")
     typer.echo("To use your own data: lveg train parser --help, lveg train tagger --help")
-
-
-def _probability(log_prob: float | None) -> float:
-    import math
-
-    return 0.0 if log_prob is None else math.exp(log_prob)
 
 
 def _size(path: str) -> str:

@@ -14,8 +14,8 @@ from lveg.contexts.network.options import NetworkOptions
 from lveg.contexts.vectors import NO_VECTORS, read_vectors
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
-from lveg.grammar.grammar import Floats
-from lveg.kernels.network import Net
+from lveg.grammar.grammar import Floats, Ints
+from lveg.kernels.network import Net, add_product
 from lveg.learning.adam import Adam
 
 LARGEST = 1000.0
@@ -61,6 +61,18 @@ class Layers:
         ends = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)]).tolist()
         parts = [vector[first:last] for first, last in pairwise(ends)]
         return Net(*(part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)))
+
+    def vectors_of(self, rows: Ints, net: Net) -> Floats:
+        """The vectors of words with these rows: the pretrained vector, and the sum of the learned ones."""
+        given = self.inputs.given
+        vectors = np.zeros((len(rows), given.shape[1] + self.embedding))
+        for column, numbers in enumerate(rows.T):
+            found = np.flatnonzero(numbers >= 0)
+            if column == 0:
+                vectors[found, : given.shape[1]] = given[numbers[found]]
+            else:
+                vectors[found, given.shape[1] :] += net.embed[numbers[found]]
+        return vectors
 
     def first_value(self, seed: int) -> Floats:
         """Random initial parameters, with output weights of 0, so that all log factors are 0."""
@@ -117,6 +129,13 @@ class Neural:
             "vectors_learned": len(self.layers.inputs.names),
             "parameters": int(self.value.size),
         }
+
+
+def product(left: Floats, right: Floats) -> Floats:
+    """The product of two matrices. Unlike that of numpy, its bits do not depend on the number of threads."""
+    total = np.zeros((left.shape[0], right.shape[1]))
+    add_product(np.ascontiguousarray(left), np.ascontiguousarray(right), total)
+    return total
 
 
 def restore_layers(arrays: Arrays, facts: Facts, sizes: Sizes, parts: Parts = FEW) -> tuple[Layers, Floats]:

@@ -13,7 +13,16 @@ from lveg.errors import GrammarError
 from lveg.families.family import Family
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.grammar.lexicon import Tagged
-from lveg.kernels.chain import NO_RULE, OPEN, Posteriors, TagTable, build_lattices, extents, scale_factors
+from lveg.kernels.chain import (
+    NO_RULE,
+    OPEN,
+    Posteriors,
+    TagTable,
+    build_lattices,
+    each_sentence,
+    extents,
+    scale_factors,
+)
 from lveg.learning.examples import Examples
 
 NOTHING_ASKED = Posteriors(np.empty(0), np.empty(0), np.empty(0))
@@ -165,15 +174,6 @@ def lattices(
     return packed
 
 
-def each_sentence(packed: Ints) -> list[Ints]:
-    """Each packed sentence separately."""
-    found, at = [], 0
-    while at < len(packed):
-        found.append(packed[at : at + packed[at]])
-        at += int(packed[at])
-    return found
-
-
 def tag_table(grammar: Grammar) -> TagTable:
     """The tags and emissions of each terminal of a tag grammar."""
     lexical = grammar.kind_slice("lexical")
@@ -183,11 +183,14 @@ def tag_table(grammar: Grammar) -> TagTable:
     return TagTable(ptr, grammar.rule_lhs[lexical][order] - np.int32(grammar.n_nonterminals), order)
 
 
-def word_tags(sentence: Ints) -> list[list[int]]:
-    """The possible tags of each word of a packed sentence."""
-    n, m = int(sentence[1]), int(sentence[2])
-    begin, tag = sentence[3 + n : 4 + 2 * n].tolist(), sentence[4 + 2 * n : 4 + 2 * n + m].tolist()
-    return [tag[first:last] for first, last in pairwise(begin)]
+def word_tags(packed: Ints) -> list[list[int]]:
+    """The possible tags of each word of packed sentences."""
+    found = []
+    for sentence in each_sentence(packed):
+        n, m = int(sentence[1]), int(sentence[2])
+        begin, tag = sentence[3 + n : 4 + 2 * n].tolist(), sentence[4 + 2 * n : 4 + 2 * n + m].tolist()
+        found += [tag[first:last] for first, last in pairwise(begin)]
+    return found
 
 
 def open_table(n_tags: int, n_terminals: int = 1, with_emissions: bool = False) -> TagTable:

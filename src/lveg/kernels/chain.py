@@ -157,6 +157,26 @@ def in_use(packed: Any, at: int, i: int, is_given: bool) -> tuple[int, int]:
     return packed[begin] + given, packed[begin] + given + 1
 
 
+def each_sentence(packed: Any) -> list[Any]:
+    """Each packed sentence separately."""
+    found, at = [], 0
+    while at < len(packed):
+        found.append(packed[at : at + packed[at]])
+        at += int(packed[at])
+    return found
+
+
+def entries(packed: Any) -> tuple[Any, Any]:
+    """The word, counted over all packed sentences, and the tag of each entry."""
+    counts, tags = [], []
+    for sentence in each_sentence(packed):
+        n, m = int(sentence[1]), int(sentence[2])
+        counts.append(np.diff(sentence[3 + n : 4 + 2 * n]))
+        tags.append(sentence[4 + 2 * n : 4 + 2 * n + m])
+    count = np.concatenate(counts)
+    return np.repeat(np.arange(len(count), dtype=np.int32), count), np.concatenate(tags)
+
+
 @lean_kernel
 def fill_lattice(packed: Any, is_given: bool, begin: Any, tag: Any, rule: Any, source: Any) -> None:
     """Fill a `Lattice`."""

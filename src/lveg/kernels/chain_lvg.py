@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lveg.kernels.chain import LOG_2, Lattice, Posteriors, extents, make_lattice, rescale
-from lveg.kernels.jit import kernel, lean_kernel, power_of_two
+from lveg.kernels.jit import lean_kernel, power_of_two
 
 _GROUP = 2**14
 """Length of packed sentences that are processed together, so that their data stay in the cache."""
@@ -51,9 +51,10 @@ def run(
         forward(part, lattice, weight, own_factor, inside, scale, log_z)
         if use is not None or len(found.share):
             backward(
-                part, lattice, weight, own_factor, inside, scale, log_z, sign, use,
+                part, lattice, weight, own_factor, inside, np.empty(len(inside)), scale, log_z, sign, use,
                 None if factor_slope is None else factor_slope[entry : entry + n_entries],
-                found.share[entry : entry + n_entries], found.pair[pair : pair + n_pairs],
+                found.share[entry : entry + n_entries],
+                found.pair[pair : pair + n_pairs] if len(found.pair) else None,
             )  # fmt: skip
         if len(found.log_z):
             found.log_z[sentence : sentence + n_sentences] = log_z
@@ -127,20 +128,20 @@ def forward(packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, insid
         at += packed[at]
 
 
-@kernel
+@lean_kernel
 def backward(
-    packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, inside: Any, scale: Any, log_z: Any,
+    packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, inside: Any, outside: Any, scale: Any, log_z: Any,
     sign: float, use: LvgArrays | None, factor_slope: Any, share: Any, pair: Any,
 ) -> None:  # fmt: skip
     """Posteriors and expected uses, from the last word of a sentence to the first  [math: tag-outside].
 
-    outside is multiplied by the word's scale and divided by Z: inside × outside is a posterior.
+    outside: scratch array, multiplied by the word's scale and divided by Z, so that inside × outside is a posterior.
+    share, pair: as in `Posteriors`; share may be empty, and pair None.
     """
     _, transition, end, emission = weight
     if use is not None:
         use_start, use_transition, use_end, use_emission = use
     begin, tag, rule, source = lattice
-    outside = np.empty(inside.shape[0])
     tags, width = end.shape
     at, word, after, number, last_link = 0, 0, 0, 0, 0
     while at < packed.shape[0]:
@@ -187,7 +188,7 @@ def backward(
             if i == word:
                 break
             link -= (first - begin[i - 1]) * here
-            is_whole = here == tags and pair.shape[0] == 0
+            is_whole = here == tags and pair is None
             runs, length = (1, tags * width) if is_whole else (here, width)
             for x in range(begin[i - 1], first):
                 place = link + (x - begin[i - 1]) * here - first
@@ -200,7 +201,7 @@ def backward(
                         for s in range(length):
                             part += transition[column + s] * outside[of + s]
                         total += part
-                        if pair.shape[0] > 0:
+                        if pair is not None:
                             pair[place + y] += value * part
                         if use is not None:
                             part = sign * value

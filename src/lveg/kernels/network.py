@@ -1,4 +1,4 @@
-"""Networks over word vectors: inputs, matrix products, and scores of anchored rules and of tags.
+"""Networks over word vectors: inputs, matrix products, and scores of anchored rules.
 
 The inputs for a forest, its rows, are int32: total size; numbers of words, nodes and edges; for each word, with PADDING
 edge words on both sides, the numbers of its pretrained vector and of its learned ones, -1 for none; for each node its
@@ -28,8 +28,6 @@ WINDOW = 4
 """Number of words around each of the start, the end and the split: two before it, two after it."""
 
 N_PLACES = 3 * WINDOW
-N_NEAR = 1 + 2 * PADDING
-"""Number of words that are inputs for the tag of a word: itself and its neighbours."""
 
 N_LENGTHS = 11
 N_SHAPES = 3 + 3 * N_LENGTHS
@@ -52,36 +50,32 @@ class Net(NamedTuple):
     out: Any
 
 
-@kernel
+@lean_kernel
 def add_product(left: Any, right: Any, total: Any) -> None:
     """Add left @ right to `total`, in blocks of columns, two rows of `left` and four rows of `right` at a time.
 
     Inner loops run over views from 0: with offsets, Numba would check for negative indices and would not vectorise.
     """
     n, depth, width = left.shape[0], left.shape[1], right.shape[1]
-    whole = depth - depth % 4
     for first in range(0, width, _BLOCK):
         last = min(first + _BLOCK, width)
         for i in range(0, n, 2):
-            other = min(i + 1, n - 1)
-            sums, other_sums = total[i, first:last], total[other, first:last]
+            one, other = left[i], left[min(i + 1, n - 1)]
+            sums, other_sums = total[i, first:last], total[min(i + 1, n - 1), first:last]
+            whole = depth - depth % 4 if i + 1 < n else 0
             for k in range(0, whole, 4):
                 r0, r1, r2, r3 = (
                     right[k, first:last], right[k + 1, first:last], right[k + 2, first:last], right[k + 3, first:last],
                 )  # fmt: skip
-                a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
-                if other > i:
-                    e, f, g, h = left[other, k], left[other, k + 1], left[other, k + 2], left[other, k + 3]
-                    for j in range(last - first):
-                        sums[j] += a * r0[j] + b * r1[j] + c * r2[j] + d * r3[j]
-                        other_sums[j] += e * r0[j] + f * r1[j] + g * r2[j] + h * r3[j]
-                else:
-                    for j in range(last - first):
-                        sums[j] += a * r0[j] + b * r1[j] + c * r2[j] + d * r3[j]
+                a, b, c, d = one[k], one[k + 1], one[k + 2], one[k + 3]
+                e, f, g, h = other[k], other[k + 1], other[k + 2], other[k + 3]
+                for j in range(last - first):
+                    sums[j] += a * r0[j] + b * r1[j] + c * r2[j] + d * r3[j]
+                    other_sums[j] += e * r0[j] + f * r1[j] + g * r2[j] + h * r3[j]
             for k in range(whole, depth):
-                add_scaled(left[i, k], right[k, first:last], sums)
-                if other > i:
-                    add_scaled(left[other, k], right[k, first:last], other_sums)
+                add_scaled(one[k], right[k, first:last], sums)
+                if i + 1 < n:
+                    add_scaled(other[k], right[k, first:last], other_sums)
 
 
 @inner_kernel
@@ -89,6 +83,13 @@ def add_scaled(scale: float, vector: Any, total: Any) -> None:
     """Add a multiple of a vector to another one."""
     for j in range(total.shape[0]):
         total[j] += scale * vector[j]
+
+
+@lean_kernel
+def add_at(total: Any, index: Any, rows: Any) -> None:
+    """Add each of the rows to the row of `total` with this index."""
+    for i in range(index.shape[0]):
+        add_scaled(1.0, rows[i], total[index[i]])
 
 
 @inner_kernel
@@ -311,55 +312,3 @@ def add_to_layer(projected: Any, shape: Any, kind: int, start: int, split: int, 
         for offset in range(WINDOW):
             word, column = anchor(part, start, split, end) + offset, (part * WINDOW + offset) * units
             add_scaled(1.0, layer, projected[word, column : column + units])
-
-
-@kernel
-def visit_words(
-    packed: Any, rows: Any, columns: int, given: Any, net: Net, n_tags: int, score: Any, score_slope: Any, slope: Any,
-    noise: int, dropout: float, input_dropout: float,
-) -> None:  # fmt: skip
-    """Compute scores or gradients of the tags of words of sentences, packed as lattices.
-
-    rows: for each sentence, its size and number of words; for each word, with PADDING on both sides, the numbers of its
-    vectors. score (entries, states): filled with the score of each state of each entry. slope: a Net to which gradients
-    are added, given the gradient of each score, `score_slope`. One of the two is None.
-    """
-    units, width = net.out.shape[1], net.out.shape[0] // n_tags
-    hidden, pull = np.empty(units), np.empty(units)
-    at, first_entry, first_row = 0, 0, 0
-    while at < packed.shape[0]:
-        n = packed[at + 1]
-        begin, tags, words = at + 3 + n, at + 4 + 2 * n, first_row + 2
-        inputs = np.zeros((n + 2 * PADDING, given.shape[1] + net.embed.shape[1]))
-        own_noise = mix(noise + first_row) if noise != 0 else noise
-        fill_inputs(rows, words, columns, given, net.embed, inputs, own_noise, input_dropout)
-        projected = np.zeros((n + 2 * PADDING, N_NEAR * units))
-        add_product(inputs, net.project, projected)
-        projected_slope = np.zeros(projected.shape if slope is not None else (0, 0))
-        for i in range(n):
-            hidden[:] = net.shape[0]
-            for place in range(N_NEAR):
-                add_scaled(1.0, projected[i + place, place * units : (place + 1) * units], hidden)
-            rectify(hidden, mix(own_noise + i) if noise != 0 else noise, dropout)
-            pull[:] = 0.0
-            for entry in range(packed[begin + i], packed[begin + i + 1]):
-                first = packed[tags + entry] * width
-                for s in range(width):
-                    if score is not None:
-                        score[first_entry + entry, s] = dot(hidden, net.out[first + s])
-                    if slope is not None:
-                        value = score_slope[first_entry + entry, s]
-                        add_scaled(value, net.out[first + s], pull)
-                        add_scaled(value, hidden, slope.out[first + s])
-            if slope is not None:
-                scale = 1.0 / (1.0 - dropout) if noise != 0 else 1.0
-                for h in range(units):
-                    pull[h] = pull[h] * scale if hidden[h] > 0.0 else 0.0
-                add_scaled(1.0, pull, slope.shape[0])
-                for place in range(N_NEAR):
-                    add_scaled(1.0, pull, projected_slope[i + place, place * units : (place + 1) * units])
-        if slope is not None:
-            add_to_inputs(rows, words, columns, net, inputs, projected_slope, slope, own_noise, input_dropout)
-        first_entry += packed[at + 2]
-        first_row += rows[first_row]
-        at += packed[at]

@@ -4,18 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
 from lveg.contexts.context import ChainContext
 from lveg.contexts.inputs import MANY
-from lveg.contexts.layers import Neural, Sizes, restore_layers, start_layers
+from lveg.contexts.layers import Neural, Sizes, product, restore_layers, start_layers
 from lveg.contexts.network.options import NetworkOptions
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.chain import extents
-from lveg.kernels.network import N_NEAR, PADDING, visit_words
+from lveg.kernels.chain import entries, extents
+from lveg.kernels.network import add_at
+
+PADDING = 2
+"""Number of neighbours on each side that are inputs, and of padding words before the first and after the last word."""
+
+N_NEAR = 1 + 2 * PADDING
+
+
+class Pass(NamedTuple):
+    """The values of a pass through the network.
+
+    distinct (vectors, columns): the different rows among those of all words; each is projected once. near (words,
+    N_NEAR): the number of the row of each word and of its neighbours. inputs (vectors, dimensions), hidden (words,
+    units): after dropout, by which input_kept and unit_kept multiplied them.
+    """
+
+    distinct: Ints
+    near: Ints
+    inputs: Floats
+    hidden: Floats
+    input_kept: Floats
+    unit_kept: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,31 +51,67 @@ class TagNetwork(Neural, ChainContext):
     name = "network"
 
     def rows(self, sentences: Sequence[Sequence[str]]) -> Ints:
-        """The words of each sentence (see kernels.network)."""
-        padded = [np.array(self.layers.inputs.padded(words, PADDING), np.int32).ravel() for words in sentences]
-        heads = [np.array([2 + numbers.size, len(words)]) for numbers, words in zip(padded, sentences, strict=True)]
-        return np.concatenate([part for pair in zip(heads, padded, strict=True) for part in pair], dtype=np.int32)
+        """For each sentence the size, and the numbers of the vectors of each word, including padding."""
+        inputs = self.layers.inputs
+        number = {word: index for index, word in enumerate(dict.fromkeys(chain.from_iterable(sentences)), 1)}
+        table = np.array([inputs.edge, *map(inputs.row, number)], np.int32)
+        edges = [0] * PADDING
+        padded = [[*edges, *map(number.__getitem__, words), *edges] for words in sentences]
+        sizes = np.fromiter(map(len, padded), np.int64, len(padded)) * inputs.columns
+        flat = table[np.fromiter(chain.from_iterable(padded), np.int64, sizes.sum() // inputs.columns)].ravel()
+        return np.insert(flat, np.cumsum(sizes) - sizes, sizes + 1)
 
     def score(self, lattices: Ints, rows: Ints, noise: int = 0) -> Floats:
         """The output for each state of each entry."""
-        score = np.empty((extents(lattices)[2], self.width))
-        self._visit(lattices, rows, score, None, None, noise)
-        return score
+        outputs = product(self._forward(rows, noise).hidden, self.layers.net(self.value).out.T)
+        if extents(lattices)[2] == len(outputs) * self.tags:  # every word may have every tag
+            return outputs.reshape(-1, self.width)
+        found: Floats = outputs.reshape(-1, self.tags, self.width)[entries(lattices)]
+        return found
 
     def add(self, lattices: Ints, rows: Ints, factor_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
         """Backpropagate through the network."""
-        self._visit(lattices, rows, None, factor_slope, slope, noise)
+        net, slopes, made = self.layers.net(self.value), self.layers.net(slope), self._forward(rows, noise)
+        by_state = np.zeros((len(made.hidden), self.tags, self.width))
+        by_state[entries(lattices)] = factor_slope
+        output_slope = by_state.reshape(len(made.hidden), -1)
+        slopes.out[:] += product(output_slope.T, made.hidden)
+        hidden_slope = product(output_slope, net.out) * made.unit_kept * (made.hidden > 0.0)
+        slopes.shape[0] += hidden_slope.sum(axis=0)
+        by_place = np.zeros((len(made.distinct) * N_NEAR, self.layers.units))
+        for place in range(N_NEAR):
+            add_at(by_place, made.near[:, place] * N_NEAR + place, hidden_slope)
+        projected_slope = by_place.reshape(len(made.distinct), -1)
+        slopes.project[:] += product(made.inputs.T, projected_slope)
+        given = self.layers.inputs.given.shape[1]
+        vector_slope = product(projected_slope, net.project[given:].T) * made.input_kept[:, given:]
+        word, column = np.nonzero(made.distinct[:, 1:] >= 0)
+        add_at(slopes.embed, made.distinct[:, 1:][word, column], vector_slope[word])
         return np.arange(slope.size, dtype=np.int32)
 
-    def _visit(
-        self, lattices: Ints, rows: Ints, score: Floats | None, score_slope: Floats | None, slope: Floats | None,
-        noise: int,
-    ) -> None:  # fmt: skip
-        slopes, inputs = None if slope is None else self.layers.net(slope), self.layers.inputs
-        visit_words(
-            lattices, rows, inputs.columns, inputs.given, self.layers.net(self.value), self.tags, score, score_slope,
-            slopes, noise, self.dropout, self.input_dropout,
-        )  # fmt: skip
+    def _forward(self, rows: Ints, noise: int) -> Pass:
+        """The hidden layer of each word. noise: random seed of dropout; 0 for no dropout."""
+        net, columns, units = self.layers.net(self.value), self.layers.inputs.columns, self.layers.units
+        parts, at = [], 0
+        while at < len(rows):
+            parts.append(rows[at + 1 : at + rows[at]])
+            at += int(rows[at])
+        length = np.array([part.size // columns - 2 * PADDING for part in parts])
+        first = np.repeat(np.arange(len(parts)) * 2 * PADDING, length) + np.arange(length.sum())
+        distinct, number = different(np.concatenate(parts).reshape(-1, columns))
+        near = number[first[:, None] + np.arange(N_NEAR)]
+        random = np.random.default_rng(noise) if noise else None
+        inputs = self.layers.vectors_of(distinct, net)
+        input_kept = keep(inputs.shape, self.input_dropout, random)
+        inputs *= input_kept
+        projected = product(inputs, net.project).reshape(-1, N_NEAR, units)
+        hidden = np.tile(net.shape[0], (len(near), 1))
+        for place in range(N_NEAR):
+            hidden += projected[near[:, place], place]
+        unit_kept = keep(hidden.shape, self.dropout, random)
+        np.maximum(hidden, 0.0, out=hidden)
+        hidden *= unit_kept
+        return Pass(distinct, near, inputs, hidden, input_kept, unit_kept)
 
     def widened(self, width: int) -> TagNetwork:
         """A copy for tags with `width` states, with the same output for each state."""
@@ -73,6 +132,21 @@ class TagNetwork(Neural, ChainContext):
         if type(width) is not int or width < 1:
             raise GrammarError("the number of states per tag must be at least 1")
         return cls(*restore_layers(arrays, facts, sizes(tags, width), MANY), tags=tags, width=width)
+
+
+def different(rows: Ints) -> tuple[Ints, Ints]:
+    """(the different rows, the number of each row among them); rows with equal 64-bit hashes are taken to be equal."""
+    odd = np.random.default_rng(0).integers(1, 2**62, rows.shape[1]) | 1
+    _, index, number = np.unique(rows.astype(np.int64) @ odd, return_index=True, return_inverse=True)
+    return rows[index], number.astype(np.int32)
+
+
+def keep(shape: tuple[int, int], dropout: float, random: np.random.Generator | None) -> Floats:
+    """Factors of dropout: 0, or 1 / (1 - dropout); all 1 without random numbers."""
+    if random is None or dropout == 0.0:
+        return np.ones((1, shape[1]))
+    is_kept = random.random(shape, np.float32) >= dropout
+    return is_kept / (1.0 - dropout)
 
 
 def sizes(tags: int, width: int) -> Sizes:

@@ -11,13 +11,13 @@ import numpy as np
 
 from lveg.contexts.context import ChainContext
 from lveg.errors import GrammarError
-from lveg.families.chain import ChainFamily, Chains, Factors, Lattices, each_sentence, lattices, words_and_tags
+from lveg.families.chain import ChainFamily, Chains, Factors, Lattices, lattices, words_and_tags
 from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts, Stored
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.grammar.lexicon import Tagged
-from lveg.kernels.chain import narrow_lattices
+from lveg.kernels.chain import each_sentence, narrow_lattices
 
 
 @dataclass(frozen=True, eq=False)

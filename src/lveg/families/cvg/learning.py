@@ -201,10 +201,9 @@ class Lists:
 
         data: the data that the base was trained on. of_rule: the unit of each rule of its grammar.
         """
-        coarse = replace(data.coarse, is_exact=False)
 
         def example(tree: Tree) -> Ints | None:
-            parses = coarse.parses(tree.words(), base.p_min)
+            parses = data.coarse.parses(tree.words(), base.p_min)
             if parses.forest is None or parses.fallback == "glue":
                 return None
             listing = best_trees(base, parses.forest, base.posterior(parses.forest), self.count)
