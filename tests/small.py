@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from lveg.container import dump
 from lveg.families.registry import bases_of, described, find, trainable
 from lveg.model import Model
 from lveg.options import Described
@@ -71,3 +75,10 @@ def some_tagged(path: Path) -> list[list[tuple[str, str]]]:
 def train(task: str, train: Any, dev: Any = (), **options: Any) -> Model:
     """A parser or a tagger."""
     return train_parser(train, dev, **options) if task == "parser" else train_tagger(train, dev, **options)
+
+
+def packed(text: str, tensors: dict[str, Any]) -> bytes:
+    """The bytes of a model file with this header and these arrays."""
+    stream = io.BytesIO()
+    dump(stream, text, {name: np.ascontiguousarray(array) for name, array in tensors.items()})
+    return stream.getvalue()

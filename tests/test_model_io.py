@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import save, save_file
-from small import FAMILIES, quick_options, small_file, train
+from small import FAMILIES, packed, quick_options, small_file, train
 
 from lveg import container, model_io
 from lveg.container import FORMAT
@@ -216,7 +216,7 @@ def survey(path: Path, seed: int, count: int) -> tuple[int, int]:
 
 def saved(model: Model) -> bytes:
     """The bytes of a model's file."""
-    return container.pack(*model_io._encode(model))
+    return packed(*model_io._encode(model))
 
 
 def test_random_corruptions_are_refused_or_harmless(path: Path) -> None:
@@ -250,7 +250,7 @@ def parts_of(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def sealed(header: dict[str, Any] | str, tensors: dict[str, Any]) -> bytes:
     """A model file of these parts, with the digest that belongs to them."""
     text = header if isinstance(header, str) else json.dumps(header)
-    return container.pack(text, tensors)
+    return packed(text, tensors)
 
 
 def test_sealing_equals_saving(path: Path, tmp_path: Path) -> None:

@@ -8,22 +8,54 @@ detected before anything is used. Nothing in a file can run code.
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
+import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
 from lveg.errors import ModelError
 from lveg.files import replacing
 
 FORMAT = 2
 _KEY = "lveg"
+_ALIGNED = 8
+_TYPES = {
+    "|b1": "BOOL", "|i1": "I8", "|u1": "U8", "<i2": "I16", "<u2": "U16", "<f2": "F16", "<i4": "I32", "<u4": "U32",
+    "<f4": "F32", "<i8": "I64", "<u8": "U64", "<f8": "F64",
+}  # fmt: skip
 
 
-def pack(text: str, tensors: dict[str, Any]) -> bytes:
-    """The bytes of a file with this header and these arrays."""
-    return save(tensors, {_KEY: f"{digest_of(text, tensors)}\n{text}"})
+def write(path: str, text: str, tensors: dict[str, Any]) -> None:
+    """Write a file with this header and these arrays; a crash at any moment leaves the old file or the new one."""
+    with replacing(path) as stream:
+        dump(stream, text, tensors)
+
+
+def dump(stream: BinaryIO, text: str, tensors: dict[str, Any]) -> None:
+    """Write this header and these arrays, which must be contiguous.
+
+    Arrays are written one by one, without a copy of all of them in memory. The largest numbers come first, so that
+    every array is aligned.
+    """
+    names = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
+    header: dict[str, Any] = {"__metadata__": {_KEY: f"{digest_of(text, tensors)}\n{text}"}}
+    end = 0
+    for name in names:
+        array = tensors[name]
+        begin, end = end, end + array.nbytes
+        header[name] = {"dtype": _TYPES[array.dtype.str], "shape": array.shape, "data_offsets": (begin, end)}
+    encoded = msgspec.json.encode(header)
+    encoded += b" " * (-len(encoded) % _ALIGNED)
+    stream.write(len(encoded).to_bytes(8, "little") + encoded)
+    for name in names:
+        stream.write(_bytes_of(tensors[name]))
+
+
+def _bytes_of(array: Any) -> memoryview:
+    """The bytes of a contiguous array, without a copy."""
+    return memoryview(array.reshape(-1).view(np.uint8))
 
 
 def unpack(data: bytes) -> tuple[str, dict[str, Any]]:
@@ -43,7 +75,7 @@ def digest_of(text: str, tensors: dict[str, Any]) -> str:
     digest = hashlib.sha256(text.encode())
     for name, array in sorted(tensors.items()):
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.tobytes())
+        digest.update(_bytes_of(array))
     return digest.hexdigest()
 
 
@@ -82,9 +114,3 @@ def read_whole(path: str) -> bytes:
             return stream.read()
     except OSError as error:
         raise ModelError(f"{path}: cannot be opened: {error.strerror or error}") from None
-
-
-def write_whole(path: str, data: bytes) -> None:
-    """Write a file so that a crash at any moment leaves the old one or the new one."""
-    with replacing(path) as stream:
-        stream.write(data)

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from lveg._version import __version__
-from lveg.container import FORMAT, digest_of, pack, read_whole, unpack, write_whole
+from lveg.container import FORMAT, digest_of, read_whole, unpack, write
 from lveg.errors import GrammarError, ModelError
 from lveg.families.chain import Chains
 from lveg.families.family import check_arrays
@@ -61,7 +61,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
 
 def save_model(model: Model, path: str) -> None:
     """Write the model to a temporary file next to `path`, sync it and rename it: all of it is written, or nothing."""
-    write_whole(path, pack(*_encode(model)))
+    write(path, *_encode(model))
 
 
 def model_fingerprint(model: Model) -> str:

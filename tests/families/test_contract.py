@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles import central_difference, edge_lists
+from small import packed
 
-from lveg.container import pack as pack_file
 from lveg.container import unpack
 from lveg.contexts.context import ForestContext, Kept
 from lveg.decoding.derivations import decode, tree_of
@@ -603,7 +603,7 @@ def check_refusals(model: Model, folder: Path) -> None:
         elif array.size:
             changed.append(arrays | {name: array - 1_000_000 if array.dtype == np.int32 else array.astype(np.int16)})
     for number, altered in enumerate(changed):
-        (folder / "bad").write_bytes(pack_file(text, altered))
+        (folder / "bad").write_bytes(packed(text, altered))
         with pytest.raises(ModelError):
             load_model(str(folder / "bad"))
         assert number < 100

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lveg.container import FORMAT, pack, read_whole, unpack, write_whole
+from lveg.container import FORMAT, read_whole, unpack, write
 from lveg.errors import ModelError, UsageError
 from lveg.grammar.grammar import Floats
 from lveg.report import Report
@@ -45,7 +45,7 @@ class Checkpoint:
         """Save a state: JSON facts, and arrays."""
         header = {"format": FORMAT, "kind": "checkpoint", "key": self._name(), "facts": facts}
         tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        write_whole(self.path, pack(msgspec.json.encode(header, order="deterministic").decode(), tensors))
+        write(self.path, msgspec.json.encode(header, order="deterministic").decode(), tensors)
 
     def load(self) -> tuple[dict[str, Any], dict[str, Floats]] | None:
         """The saved state, or None if there is none or `resume` is false."""

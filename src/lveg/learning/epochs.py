@@ -79,7 +79,7 @@ def run_epochs(make: Callable[[Floats], Learned], progress: Progress, options: E
         if options.patience and since >= options.patience:
             break
         begun = time.perf_counter()
-        objective, family = _advance(make, progress, epoch, run)
+        objective, value, family = _advance(make, progress, epoch, run)
         facts = {
             "epoch": epoch,
             "objective": round(objective, 4),
@@ -90,7 +90,7 @@ def run_epochs(make: Callable[[Floats], Learned], progress: Progress, options: E
             number, more = run.score(family)
             facts |= more
         if number > best_score:
-            best, best_score, since = progress.value.copy(), number, 0
+            best, best_score, since = value, number, 0
         facts["seconds_left"] = round((time.perf_counter() - begun) * (last - epoch))
         run.report("epoch", facts)
         if run.checkpoint is not None:
@@ -104,17 +104,18 @@ def run_epochs(make: Callable[[Floats], Learned], progress: Progress, options: E
 
 def _advance(
     make: Callable[[Floats], Learned], progress: Progress, epoch: int, run: Run
-) -> tuple[float, Learned]:  # fmt: skip
-    """The objective per example of an epoch, and the family after it; raises an error unless both are finite."""
+) -> tuple[float, Floats, Learned]:  # fmt: skip
+    """The objective per example of an epoch, and the parameters and family after it; all must be finite."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             objective = progress.advance(epoch, run) / progress.size
-            family = make(progress.value)
+            value = progress.value
+            family = make(value)
     except GrammarError as error:
         raise UsageError(f"training failed in epoch {epoch}: {error}; {_advice(epoch, run)}") from None
     if not np.isfinite(objective):
         raise UsageError(f"training failed in epoch {epoch}: the objective is {objective}; {_advice(epoch, run)}")
-    return objective, family
+    return objective, value, family
 
 
 def _advice(epoch: int, run: Run) -> str:
