@@ -43,7 +43,7 @@ LAYERS = {
     "families.nested": "families.registry families.family grammar",
     "families.forest": "families.family forest grammar kernels",
     "families.chain": "families.family learning grammar kernels",
-    "contexts": "families.registry families.family learning forest grammar kernels",
+    "contexts": "families.registry families.family families.chain families.nested learning forest grammar kernels",
     "families": "families.registry families.family families.nested families.forest families.chain "
     "contexts learning chart forest grammar kernels",
     "decoding": "families.forest families.chain forest grammar kernels",

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 FEW_WORDS = 1000
 """Parsers trained on fewer sentences keep every word in the lexicon (docs/decisions/0012)."""
 
+TAG_COLUMNS = ("upos", "xpos", "feats", "upos+xpos", "upos+feats", "xpos+feats", "upos+xpos+feats")
+"""What a tagger can learn: a column of CoNLL-U, or several together."""
+
 DATA, WORDS, TREES, CONTEXT = "Data", "Words", "Trees", "Context"
 
 
@@ -124,7 +127,7 @@ class TaggerOptions(TaskOptions):
     """What is tagged."""
 
     column: str = option(
-        "upos", "The CoNLL-U column that holds the tags to learn.", group=DATA, choices=("upos", "xpos")
+        "upos", "The CoNLL-U column, or columns, that hold the tags to learn.", group=DATA, choices=TAG_COLUMNS
     )
     smooth: int = option(
         0, "Words seen at most this often are smoothed with the tags of their class; 0: none are.", group=WORDS, least=0

@@ -32,7 +32,7 @@ from lveg.families.registry import (
 from lveg.grammar.binarise import learn_heads
 from lveg.grammar.estimate import hmm_weights, pcfg_weights
 from lveg.grammar.grammar import Grammar, fingerprint, same_rules, tag_grammar, tree_grammar
-from lveg.grammar.lexicon import Tagged
+from lveg.grammar.lexicon import MANY_TAGS, SMOOTH_MANY, Tagged
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.data import TagData, TreeData
 from lveg.learning.options import ForestOptions
@@ -180,7 +180,10 @@ def train_tagger(
     tagged = _gold_tags(train, column, setting.faults)
     tagged = _short_enough(tagged, recipe.task.max_length, len, setting.report)
     gold = _gold_tags(dev, column, setting.faults, "to score on") if dev else []
-    tagger = _train(tagged, gold, recipe.for_size(len(tagged), options), setting, _learn_tagger, fingerprint)
+    recipe = recipe.for_size(len(tagged), options)
+    if len({tag for sentence in tagged for _, tag in sentence}) > MANY_TAGS:
+        recipe = replace(recipe, task=recipe.task.unless_given(options, smooth=SMOOTH_MANY))
+    tagger = _train(tagged, gold, recipe, setting, _learn_tagger, fingerprint)
     setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
     return tagger
 

@@ -351,3 +351,18 @@ def test_counts_of_the_shared_data(data_dir: Path, name: str, n_sentences: int, 
     assert len(sentences) == n_sentences
     assert sum(map(len, sentences)) == n_words
     assert all("" not in sentence.words() for sentence in sentences)
+
+
+def test_several_columns_are_joined_by_spaces(tmp_path: Path) -> None:
+    path = tmp_path / "some.conllu"
+    path.write_text("1\tgoes\tgo\tVERB\tV\tTense=Pres\t_\t_\t_\t_\n2\t.\t.\tPUNCT\tP\t_\t_\t_\t_\t_\n\n")
+    (sentence,) = read_conllu([path])
+    assert sentence.column("upos+feats") == ["VERB Tense=Pres", "PUNCT _"]
+    assert read_tagged([path], "upos+xpos+feats") == [[("goes", "VERB V Tense=Pres"), (".", "PUNCT P _")]]
+    new = sentence.with_column("upos+feats", ["NOUN Number=Sing", "X _"])
+    assert new.column("upos+xpos+feats") == ["NOUN V Number=Sing", "X P _"]
+    with pytest.raises(ValueError, match="need a value each"):
+        sentence.with_column("upos+feats", ["NOUN", "X"])
+    path.write_text("1\tgoes\tgo\tVERB\tV\t\t_\t_\t_\t_\n\n")
+    with pytest.raises(TreebankError, match=r"some\.conllu:1: column upos\+feats is empty"):
+        read_tagged([path], "upos+feats")

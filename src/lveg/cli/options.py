@@ -32,10 +32,15 @@ class InputFormats(StrEnum):
 
 
 class Column(StrEnum):
-    """Columns of CoNLL-U that hold tags."""
+    """Columns of CoNLL-U that hold tags, as in `lveg.task_options.TAG_COLUMNS`."""
 
     upos = "upos"
     xpos = "xpos"
+    feats = "feats"
+    upos_xpos = "upos+xpos"
+    upos_feats = "upos+feats"
+    xpos_feats = "xpos+feats"
+    all = "upos+xpos+feats"
 
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `lveg train`.")]

@@ -106,11 +106,18 @@ class Start:
 class ChainContext(Context):
     """A factor for each state of each tag that a word may have.
 
-    Lattices are packed sentences (see kernels.chain); rows are the inputs of the context for each of them. width: the
-    number of states per tag.
+    Lattices are packed sentences (see kernels.chain); rows are the inputs of the context for each of them.
     """
 
-    width: int
+    if TYPE_CHECKING:  # fields or properties, depending on the context
+
+        @property
+        def tags(self) -> int:
+            """The number of tags."""
+
+        @property
+        def width(self) -> int:
+            """The number of states per tag."""
 
     @abstractmethod
     def rows(self, sentences: Sequence[Sequence[str]]) -> Ints:

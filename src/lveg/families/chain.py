@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -191,6 +192,15 @@ def word_tags(packed: Ints) -> list[list[int]]:
         begin, tag = sentence[3 + n : 4 + 2 * n].tolist(), sentence[4 + 2 * n : 4 + 2 * n + m].tolist()
         found += [tag[first:last] for first, last in pairwise(begin)]
     return found
+
+
+AnyChain = TypeVar("AnyChain", bound=ChainFamily)
+
+
+def with_lexicon(family: AnyChain, grammar: Grammar) -> AnyChain:
+    """From a family that lets every word have every tag: a copy that lets it have those of the lexicon."""
+    table = tag_table(grammar)
+    return replace(family, table=table._replace(rule=family.table.rule[table.tag]))  # type: ignore[type-var]
 
 
 def open_table(n_tags: int, n_terminals: int = 1, with_emissions: bool = False) -> TagTable:

@@ -10,6 +10,10 @@ from functools import cached_property
 from lveg.errors import GrammarError
 from lveg.grammar.unknown import SCHEMES, UNKNOWN, candidates, learn_classes
 
+MANY_TAGS, SMOOTH_MANY = 80, 20
+"""With more tags than MANY_TAGS, a word may have only the tags that the lexicon has for it. By default, words seen at
+most SMOOTH_MANY times may then also have those of their class."""
+
 
 @dataclass(frozen=True)
 class LexiconOptions:

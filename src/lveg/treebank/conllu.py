@@ -66,7 +66,9 @@ class Sentence:
         return [lines[index].split("\t", 2)[1] for index in self.word_lines]
 
     def column(self, name: str) -> list[str]:
-        """The values of a column, one for each syntactic word."""
+        """The values of a column, one for each syntactic word; of several, such as `upos+feats`, joined by spaces."""
+        if "+" in name:
+            return [" ".join(values) for values in zip(*map(self.column, name.split("+")), strict=True)]
         at = _column_number(name)
         if at == 9:
             return [self.lines[index].rstrip("\r\n").split("\t")[9] for index in self.word_lines]
@@ -74,7 +76,16 @@ class Sentence:
         return [lines[index].split("\t", at + 1)[at] for index in self.word_lines]
 
     def with_column(self, name: str, values: Sequence[str]) -> Sentence:
-        """The sentence with these values in a column of the word lines; every other byte stays the same."""
+        """The sentence with these values in a column of the word lines; every other byte stays the same.
+
+        Values of several columns, such as `upos+feats`, are joined by spaces.
+        """
+        first, _, rest = name.partition("+")
+        if rest:
+            parts = [value.split(" ", 1) for value in values]
+            if any(len(part) != 2 for part in parts):
+                raise ValueError(f"the columns {name} need a value each, joined by spaces")
+            return self.with_column(first, [part[0] for part in parts]).with_column(rest, [part[1] for part in parts])
         at = _column_number(name)
         if at == 0:
             raise ValueError("the ids of a sentence cannot be replaced")
@@ -150,15 +161,21 @@ def read_tagged(paths: Paths, column: str, faults: Faults | None = None) -> list
     for path in expand(paths, "conllu", faults):
         for line, sentence in numbered_sentences(path, faults):
             tags = sentence.column(column)
-            if "" in tags:
-                line += sentence.word_lines[tags.index("")]
+            wrong = [index for index, tag in enumerate(tags) if not _is_whole(tag, column)]
+            if wrong:
+                line += sentence.word_lines[wrong[0]]
                 faults.report(f"{display_name(path)}:{line}: column {column} is empty; write `_` for no tag")
             elif sentence:
                 tagged.append(list(zip(sentence.words(), tags, strict=True)))
-    if tagged and all(tag == "_" for sentence in tagged for _, tag in sentence):
+    if tagged and all(set(tag) <= {"_", " "} for sentence in tagged for _, tag in sentence):
         name = display_name(as_list(paths)[0])
         raise UsageError(f"{name}: column {column} is `_` for every word; choose another with --column")
     return tagged
+
+
+def _is_whole(tag: str, column: str) -> bool:
+    """Whether the tag has a value for the column, or for each of several; spaces separate only those of several."""
+    return bool(tag) if "+" not in column else len(tag.split()) == column.count("+") + 1 == tag.count(" ") + 1
 
 
 def write_conllu(sentences: Iterable[Sentence], stream: TextIO) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from lveg.contexts.context import ChainContext
 from lveg.contexts.forms.properties import Properties, learn_properties
 from lveg.errors import GrammarError
-from lveg.families.family import Arrays, Facts, check_arrays, check_value
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.chain import extents
 from lveg.kernels.forms import add_rows, add_to_rows
@@ -85,21 +85,22 @@ class Forms(ChainContext):
         return {"steps": self._steps()}
 
     def facts(self) -> Facts:
-        """The properties, and the number of states of a tag."""
-        return {"width": self.width, "names": list(self.properties.names)}
+        """The properties, and the numbers of tags and of states per tag."""
+        return {"tags": self.tags, "width": self.width, "names": list(self.properties.names)}
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Forms:
         """The context from a model file."""
         check_arrays(arrays, {"steps": (np.int8, 2)})
-        width, names, steps = facts.get("width"), facts.get("names"), arrays["steps"]
-        if len(facts) != 2 or type(width) is not int or not isinstance(names, list) or width < 1:
-            raise GrammarError("its settings must be a width and a list of names")
+        check_facts(facts, {"tags": int, "width": int, "names": list})
+        tags, width, names, steps = facts["tags"], facts["width"], facts["names"], arrays["steps"]
+        if min(tags, width) < 1:
+            raise GrammarError("the numbers of tags and of states per tag must be at least 1")
         if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
             raise GrammarError("the names of forms must be strings without duplicates")
-        if steps.shape != (len(names), len(grammar.tags) * width):
+        if steps.shape != (len(names), tags * width):
             raise GrammarError("it needs one weight for each form, tag and state")
-        return cls(len(grammar.tags), width, Properties(tuple(names)), GRID * steps.ravel())
+        return cls(tags, width, Properties(tuple(names)), GRID * steps.ravel())
 
     def describe(self) -> Facts:
         """Numbers of forms and weights."""

@@ -121,16 +121,16 @@ class TagNetwork(Neural, ChainContext):
         return replace(self, layers=layers, value=np.concatenate(parts), width=width)
 
     def facts(self) -> Facts:
-        """Names of the vectors, sizes of the layers, and the number of states per tag."""
-        return super().facts() | {"width": self.width}
+        """Names of the vectors, sizes of the layers, and the numbers of tags and of states per tag."""
+        return super().facts() | {"tags": self.tags, "width": self.width}
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> TagNetwork:
         """The context from a model file."""
-        facts, tags = dict(facts), len(grammar.tags)
-        width = facts.pop("width", None)
-        if type(width) is not int or width < 1:
-            raise GrammarError("the number of states per tag must be at least 1")
+        facts = dict(facts)
+        tags, width = facts.pop("tags", None), facts.pop("width", None)
+        if type(tags) is not int or type(width) is not int or min(tags, width) < 1:
+            raise GrammarError("the numbers of tags and of states per tag must be at least 1")
         return cls(*restore_layers(arrays, facts, sizes(tags, width), MANY), tags=tags, width=width)
 
 

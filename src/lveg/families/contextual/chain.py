@@ -11,7 +11,7 @@ import numpy as np
 
 from lveg.contexts.context import ChainContext
 from lveg.errors import GrammarError
-from lveg.families.chain import ChainFamily, Chains, Factors, Lattices, lattices, words_and_tags
+from lveg.families.chain import ChainFamily, Chains, Factors, Lattices, lattices, with_lexicon, words_and_tags
 from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts, Stored
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
@@ -25,17 +25,20 @@ class ContextualChain(Chains):
     """A family without emissions, multiplied by contexts: every word may have every tag.
 
     pruner: if given, a word may have only the tags to which the pruner gives a posterior of at least `least`.
+    is_lexical: whether a word may have only the tags of the lexicon, for large tag sets.
     """
 
     family: ChainFamily
     contexts: tuple[ChainContext, ...]
     pruner: ContextualChain | None = None
     least: float = 0.0
+    is_lexical: bool = False
 
     def __post_init__(self) -> None:
-        if not self.contexts or any(context.width != self.family.width for context in self.contexts):
-            raise GrammarError("it needs contexts with as many states per tag as its family has")
-        if (np.diff(self.family.table.ptr) != self.family.n_tags).any():
+        own = self.family.n_tags, self.family.width
+        if not self.contexts or any((context.tags, context.width) != own for context in self.contexts):
+            raise GrammarError("it needs contexts with the same tags and as many states per tag as its family has")
+        if not self.is_lexical and (np.diff(self.family.table.ptr) != self.family.n_tags).any():
             raise GrammarError("it needs a family that lets every word have every tag")
         if self.pruner is not None and self.pruner.family.n_tags != self.family.n_tags:
             raise GrammarError("it needs a pruner with the same tags")
@@ -69,13 +72,14 @@ class ContextualChain(Chains):
 
     def facts(self) -> Facts:
         """Names and facts of all parts."""
-        return nested_facts(self._stored()) | ({} if self.pruner is None else {"least": self.least})
+        pruning = {} if self.pruner is None else {"least": self.least}
+        return nested_facts(self._stored()) | pruning | ({"is_lexical": True} if self.is_lexical else {})
 
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Self:
         """The family with its contexts and its pruner from a model file."""
         facts = dict(facts)
-        least = facts.pop("least", None)
+        least, is_lexical = facts.pop("least", None), facts.pop("is_lexical", False) is True
         listed = facts.get("parts")
         count = len(listed) if isinstance(listed, list) else 0
         tasks = ["tagger", *["tagger-context"] * (count - 1 - (least is not None)), "tagger"]
@@ -83,13 +87,15 @@ class ContextualChain(Chains):
         pruner = parts.pop() if least is not None and parts else None
         if not isinstance(family, ChainFamily):
             raise GrammarError("it needs a family whose tags can have factors")
+        if is_lexical:
+            family = with_lexicon(family, grammar)
         if least is None:
-            return cls(family, tuple(cast(list[ChainContext], parts)))
+            return cls(family, tuple(cast(list[ChainContext], parts)), is_lexical=is_lexical)
         if not (isinstance(least, float) and 0.0 <= least <= 1.0):
             raise GrammarError("its pruner has no threshold from 0 to 1")
         if not isinstance(pruner, ContextualChain) or pruner.pruner is not None:
             raise GrammarError("its pruner is not a chain with contexts")
-        return cls(family, tuple(cast(list[ChainContext], parts)), pruner, least)
+        return cls(family, tuple(cast(list[ChainContext], parts)), pruner, least, is_lexical)
 
     def describe(self) -> Facts:
         """Descriptions of the family, the contexts and the pruner."""
@@ -102,8 +108,10 @@ class ContextualChain(Chains):
     def _packed(
         self, grammar: Grammar, words: Sequence[Sequence[str]], tags: Sequence[Sequence[int]] | None = None
     ) -> Ints:
-        """Packed sentences. Words may have every tag; with a pruner, those that it keeps and the given ones."""
-        packed = lattices(self.family.table, [[0] * len(sentence) for sentence in words], tags)
+        """Packed sentences. Words may have every tag, or those of the lexicon; with a pruner, those that it keeps and
+        the given ones."""
+        terminals = [grammar.lexicon.terminals(one) if self.is_lexical else [0] * len(one) for one in words]
+        packed = lattices(self.family.table, terminals, tags)
         if self.pruner is None:
             return packed
         family, plain, factors = self.pruner.lattices(grammar, words)

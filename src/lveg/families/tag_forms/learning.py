@@ -8,15 +8,18 @@ from dataclasses import replace
 import numpy as np
 
 from lveg.contexts.context import ChainContext
+from lveg.contexts.factored.context import Factored, attributes_of
 from lveg.contexts.forms.context import start_forms
 from lveg.contexts.layers import network_adam
 from lveg.contexts.tag_network.context import start_network
+from lveg.families.chain import with_lexicon
 from lveg.families.family import Facts
 from lveg.families.tag_forms.family import TagForms, start_chain
 from lveg.families.tag_forms.options import NETWORK, TagFormsOptions
 from lveg.families.tag_gm.family import start_open_gm
 from lveg.families.tag_lvg.family import TagLvg, size_of
 from lveg.grammar.grammar import Floats, Ints
+from lveg.grammar.lexicon import MANY_TAGS
 from lveg.learning.adam import Adam
 from lveg.learning.data import TagData
 from lveg.learning.epochs import Descent, Gradient, batches, gradient_copies, run_epochs
@@ -35,23 +38,30 @@ def learn(data: TagData, options: TagFormsOptions, run: Run) -> tuple[TagForms, 
 
 
 def learn_discrete(data: TagData, options: TagFormsOptions, subtypes: int, run: Run) -> TagForms:
-    """Train discrete subtypes with contexts. With both contexts, the network is first trained without forms."""
-    tags = len(data.grammar.tags)
+    """Train discrete subtypes with contexts. With both contexts, the network is first trained without forms.
+
+    With many tags, contexts score attributes of tags, and a word may have only the tags of the lexicon.
+    """
+    tags, is_large = len(data.grammar.tags), len(data.grammar.tags) > MANY_TAGS
     words = [[word for word, _ in sentence] for sentence in data.tagged]
+    names, of_tag = attributes_of(data.grammar.tags) if is_large else (data.grammar.tags, None)
     chain, contexts = start_chain(tags, subtypes, options.noise, run.seed), list[ChainContext]()
     if options.uses_forms:
-        contexts.append(start_forms(words, tags, subtypes))
+        contexts.append(start_forms(words, len(names), subtypes))
     if options.uses_network:
-        contexts.append(start_network(words, tags, subtypes, options, run.seed))
+        contexts.append(start_network(words, len(names), subtypes, options, run.seed))
+    if of_tag is not None:
+        chain, contexts = with_lexicon(chain, data.grammar), [Factored(context, of_tag) for context in contexts]
     n_weights = size_of(tags, 0, subtypes) + sum(context.value.size for context in contexts)
     check_memory(f"--subtypes {subtypes}", n_weights, gradient_copies(options))
     if len(contexts) > 1 and options.network_epochs:
         alone = replace(
             options, context=NETWORK, epochs=options.network_epochs, batch=options.network_batch, patience=0
         )  # fmt: skip
-        first = descend(TagForms(chain, (contexts.pop(),)), data, alone, replace(run.stage(0), score=None))
+        network = TagForms(chain, (contexts.pop(),), is_lexical=is_large)
+        first = descend(network, data, alone, replace(run.stage(0), score=None))
         contexts.append(first.contexts[0].scaled(options.network_share))
-    return descend(TagForms(chain, tuple(contexts)), data, options, run).rounded()
+    return descend(TagForms(chain, tuple(contexts), is_lexical=is_large), data, options, run).rounded()
 
 
 def learn_gaussian(data: TagData, options: TagFormsOptions, pruner: TagForms, run: Run) -> TagForms:
@@ -59,6 +69,7 @@ def learn_gaussian(data: TagData, options: TagFormsOptions, pruner: TagForms, ru
     plain, width = pruner.family, options.components
     assert isinstance(plain, TagLvg)
     first = start_open_gm(plain.tags, options.components, options.dim, options.spread, run.seed)
+    first = with_lexicon(first, data.grammar) if pruner.is_lexical else first
     weights = plain.parts(plain.value)
     links = np.concatenate(
         [weights.transition.ravel(), weights.end.ravel(), weights.start.ravel(), np.zeros(plain.tags)]
@@ -67,7 +78,8 @@ def learn_gaussian(data: TagData, options: TagFormsOptions, pruner: TagForms, ru
     contexts = tuple(context.widened(width) for context in pruner.contexts)
     n_weights = first.value.size + sum(context.value.size for context in contexts)
     check_memory(f"--components {width}", n_weights, gradient_copies(options))
-    return descend(TagForms(first, contexts, pruner, options.tag_min), data, options, run).rounded()
+    started = TagForms(first, contexts, pruner, options.tag_min, pruner.is_lexical)
+    return descend(started, data, options, run).rounded()
 
 
 def descend(first: TagForms, data: TagData, options: TagFormsOptions, run: Run) -> TagForms:
