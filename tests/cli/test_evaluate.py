@@ -131,7 +131,7 @@ class TestTags:
 
     def test_tables_and_sentences(self, run: Run, samples: Samples, tagged: Path) -> None:
         table = run("evaluate", samples.dev_tags, tagged, "--per-sentence", "--against", samples.dev_tags).out
-        for part in ("token accuracy", "precision", "most frequent confusions", "against the other system: -"):
+        for part in ("token accuracy", "precision", "Most frequent confusions", "against the other system: -"):
             assert part in table
 
     def test_a_decoder_that_taggers_lack(self, run: Run, samples: Samples) -> None:
