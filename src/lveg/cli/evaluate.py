@@ -189,7 +189,7 @@ def _tag_report(work: Analyses, column: str, train: list[Path], calibration: boo
     if calibration:
         right = [[tag for _, tag in sentence] for sentence in found.gold]
         calibrations["tag"] = tag_calibration(found.taggings, right)
-        calibrations["sentence"] = sequence_calibration(found.taggings, right)
+        calibrations["sequence"] = sequence_calibration(found.taggings, right)
     return tag_report(found.gold, found.system, found.other, note, found.known, asked, calibrations)
 
 

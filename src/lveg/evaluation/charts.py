@@ -8,7 +8,7 @@ from lveg.evaluation.calibration import Calibration
 from lveg.evaluation.tables import Table, cell_text
 
 MAX_BARS = 20
-_LABEL, _BAR, _VALUE, _THICK = 150, 260, 70, 14
+_LABEL, _BAR, _VALUE, _THICK = 150, 230, 50, 14
 
 
 def bar_chart(table: Table) -> str:
@@ -45,7 +45,7 @@ def reliability_diagram(kind: str, found: Calibration) -> str:
 
     A calibrated model has its points on the diagonal.
     """
-    left, side, top = 44, 240, 10
+    left, side, top = 44, 240, 14
     most = max([1, *(part.count for part in found.bins)])
 
     def x(value: float) -> float:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from lveg.evaluation.brackets import OK, BracketCounts
+from lveg.evaluation.brackets import OK, Alignment, BracketCounts
 from lveg.evaluation.details import BracketDetails, TagDetails, Tags, n_lost
 from lveg.evaluation.errors import WrongBracket
 from lveg.evaluation.tables import Cell, Table
@@ -16,15 +16,16 @@ from lveg.trees import Tree
 N_CONFUSIONS, N_WORDS = 20, 20
 """Numbers of rows of the tables of confusions and of words."""
 
-OTHER = "other"
-"""The second system in headings."""
+GOLD, SYSTEM, OTHER = "gold", "system", "other"
+"""The sides of a comparison; the second system is `other` in headings too."""
 
 
 @dataclass(frozen=True)
 class TreePane:
-    """One of the trees of a sentence; marked: the indices of the nodes that differ, parents first."""
+    """The tree of one side, with a note on it; marked: the indices of the nodes that differ, parents first."""
 
-    title: str
+    side: str
+    note: str
     tree: Tree
     marked: frozenset[int]
 
@@ -42,7 +43,7 @@ class TreeSentence:
 
 @dataclass(frozen=True)
 class TagSentence:
-    """A sentence with its gold tags and the systems' tags, by the name of the row."""
+    """A sentence with its gold tags and the systems' tags, by side."""
 
     number: int
     words: list[str]
@@ -227,29 +228,28 @@ def tree_sentences(
     shown = []
     for number in _most_telling(lost[0], None if other is None else lost[1], count):
         panes, missed = [], set(_other_tags(gold[number], system[0][number]))
-        for name, (trees, details) in zip(("system", OTHER), sides, strict=False):
+        for side, (trees, details) in zip((SYSTEM, OTHER), sides, strict=False):
             found = details.alignments[number]
             missed.update(found.gold_nodes[index] for index in found.missing)
             marked = {found.system_nodes[index] for index in found.extra}
             marked.update(_other_tags(trees[number], gold[number]))
-            panes.append(TreePane(_pane_title(name, details, number), trees[number], frozenset(marked)))
-        panes.insert(0, TreePane("gold", gold[number], frozenset(missed)))
-        title = f"{_wrong_text(lost[0][number], 'bracket')}" + (
-            "" if other is None else f", the other system {_wrong_text(lost[1][number], 'bracket')}"
-        )
+            panes.append(TreePane(side, _note(details.alignments[number]), trees[number], frozenset(marked)))
+        panes.insert(0, TreePane(GOLD, "", gold[number], frozenset(missed)))
+        title = _title([counts[number] for counts in lost], "bracket")
         shown.append(TreeSentence(number + 1, gold[number].words(), panes, system[1].wrong[number], title))
     return shown
 
 
-def _pane_title(name: str, details: BracketDetails, number: int) -> str:
-    found = details.alignments[number]
+def _note(found: Alignment) -> str:
     if found.status != OK:
-        return f"{name}: could not be scored"
-    return f"{name}: {len(found.missing)} missing, {len(found.extra)} extra"
+        return "could not be scored"
+    return f"{len(found.missing)} missing, {len(found.extra)} extra"
 
 
-def _wrong_text(count: int, what: str) -> str:
-    return f"{count} wrong {what}{'' if count == 1 else 's'}"
+def _title(lost: Sequence[int], what: str) -> str:
+    """How many brackets or tags are wrong, of the system and of the other one, if there is one."""
+    texts = [f"{count} wrong {what}{'' if count == 1 else 's'}" for count in lost]
+    return ", the other system ".join(texts)
 
 
 def _other_tags(tree: Tree, reference: Tree) -> Iterable[int]:
@@ -265,12 +265,13 @@ def tagged_sentences(words: Tags, gold: Tags, system: Tags, other: Tags | None, 
     """The sentences with the most wrong tags, or with a second system those where the two differ most."""
     lost = _wrong_tags(gold, system)
     rival = None if other is None else _wrong_tags(gold, other)
-    shown = []
-    for number in _most_telling(lost, rival, count):
-        rows = {"gold": list(gold[number]), "system": list(system[number])}
-        title = _wrong_text(lost[number], "tag")
-        if other is not None and rival is not None:
-            rows[OTHER] = list(other[number])
-            title += f", the other system {_wrong_text(rival[number], 'tag')}"
-        shown.append(TagSentence(number + 1, list(words[number]), rows, title))
-    return shown
+    sides = {GOLD: gold, SYSTEM: system} | ({} if other is None else {OTHER: other})
+    return [
+        TagSentence(
+            number + 1,
+            list(words[number]),
+            {side: list(tags[number]) for side, tags in sides.items()},
+            _title([counts[number] for counts in (lost, rival) if counts is not None], "tag"),
+        )
+        for number in _most_telling(lost, rival, count)
+    ]

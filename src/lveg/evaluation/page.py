@@ -8,7 +8,7 @@ from html import escape
 
 from lveg.drawing import outline_text
 from lveg.evaluation.charts import MAX_BARS, bar_chart, reliability_diagram
-from lveg.evaluation.comparison import OTHER, TagSentence, TreePane, TreeSentence
+from lveg.evaluation.comparison import OTHER, SYSTEM, TagSentence, TreePane, TreeSentence
 from lveg.evaluation.report import Report, calibration_table
 from lveg.evaluation.tables import Cell, Table, cell_text
 from lveg.trees import Tree
@@ -25,6 +25,10 @@ class Names:
     system: str
     other: str | None = None
 
+    def of(self, side: str) -> str:
+        """The name of a side, as it is shown; the gold side is called so."""
+        return {SYSTEM: self.system, OTHER: self.other}.get(side) or side
+
 
 def report_page(report: Report, names: Names) -> str:
     """The page."""
@@ -35,7 +39,7 @@ def report_page(report: Report, names: Names) -> str:
         _summary(report),
         *(_section(table, names) for table in report.tables if table.rows),
         _calibrations(report),
-        _sentences(report),
+        _sentences(report, names),
         f"<footer>{escape(report.signature)}</footer>",
     ]
     return (
@@ -78,7 +82,7 @@ def _summary(report: Report) -> str:
 def _section(table: Table, names: Names) -> str:
     legend = ""
     if len(table.bars) > 1:
-        shown = (names.system, names.other or OTHER)
+        shown = (names.of(SYSTEM), names.of(OTHER))
         keys = (f'<span class="key k{place}"></span>{escape(name)}' for place, name in enumerate(shown))
         legend = f'<p class="legend">{" &ensp; ".join(keys)}</p>'
     note = f"<p>{escape(table.note)}</p>" if table.note else ""
@@ -127,46 +131,46 @@ def _calibrations(report: Report) -> str:
     return f"<section><h2>Calibration</h2><p>{note}</p>{''.join(parts)}</section>"
 
 
-def _sentences(report: Report) -> str:
+def _sentences(report: Report, names: Names) -> str:
     if not report.sentences:
         return ""
     differ = report.against is not None
     heading = "Sentences where the systems differ most" if differ else "Sentences with the most errors"
-    items = "".join(_sentence(one, number < N_OPEN) for number, one in enumerate(report.sentences))
+    items = "".join(_sentence(one, names, number < N_OPEN) for number, one in enumerate(report.sentences))
     note = "What differs is marked: in the gold what a system lacks, in a system what the gold lacks."
-    return f"<section><h2>{heading}</h2><p>{note}</p>{items}</section>"
+    if isinstance(report.sentences[0], TreeSentence):
+        note += f" The list of errors is that of {names.system}: − is a missing bracket, + an extra one."
+    return f"<section><h2>{heading}</h2><p>{escape(note)}</p>{items}</section>"
 
 
-def _sentence(one: TreeSentence | TagSentence, is_open: bool) -> str:
-    title = f"{one.number}: {escape(one.title)}, {len(one.words)} words"
-    inside = _trees(one) if isinstance(one, TreeSentence) else _tags(one)
-    return (
-        f"<details{' open' if is_open else ''}><summary>{title}</summary>"
-        f'<p class="text">{escape(" ".join(one.words))}</p>{inside}</details>'
-    )
+def _sentence(one: TreeSentence | TagSentence, names: Names, is_open: bool) -> str:
+    title = f"Sentence {one.number}: {escape(one.title)}, {len(one.words)} words"
+    inside = _trees(one, names) if isinstance(one, TreeSentence) else _tags(one, names)
+    return f"<details{' open' if is_open else ''}><summary>{title}</summary>{inside}</details>"
 
 
-def _trees(one: TreeSentence) -> str:
+def _trees(one: TreeSentence, names: Names) -> str:
     kinds: dict[str, list[str]] = {}
     for wrong in one.wrong:
         kinds.setdefault(wrong.kind.value, []).append(("−" if wrong.is_missing else "+") + wrong.bracket[0])
     errors = "".join(f"<li>{kind}: {escape(', '.join(found))}</li>" for kind, found in sorted(kinds.items()))
-    return f'<ul class="kinds">{errors}</ul><div class="panes">{"".join(map(_pane, one.panes))}</div>'
+    panes = "".join(_pane(pane, names) for pane in one.panes)
+    text = f'<p class="text">{escape(" ".join(one.words))}</p>'
+    return f'{text}<ul class="kinds">{errors}</ul><div class="panes">{panes}</div>'
 
 
-def _pane(pane: TreePane) -> str:
-    return f"<div><h3>{escape(pane.title)}</h3>{draw_tree(pane.tree, pane.marked)}</div>"
+def _pane(pane: TreePane, names: Names) -> str:
+    title = f"{names.of(pane.side)}: {pane.note}" if pane.note else names.of(pane.side)
+    return f"<div><h3>{escape(title)}</h3>{draw_tree(pane.tree, pane.marked)}</div>"
 
 
-def _tags(one: TagSentence) -> str:
-    gold = one.tags["gold"]
-    cells = "".join(f"<td>{escape(word)}</td>" for word in one.words)
-    rows = [f'<tr><th scope="row">word</th>{cells}</tr>']
-    for name, tags in one.tags.items():
-        found = ((escape(tag), tag == right) for tag, right in zip(tags, gold, strict=True))
-        cells = "".join(f"<td>{tag}</td>" if same else f"<td><mark>{tag}</mark></td>" for tag, same in found)
-        rows.append(f'<tr><th scope="row">{name}</th>{cells}</tr>')
-    return f'<div class="scroll"><table class="tags">{"".join(rows)}</table></div>'
+def _tags(one: TagSentence, names: Names) -> str:
+    heads = "".join(f"<i>{escape(name)}</i>" for name in ("word", *map(names.of, one.tags)))
+    words = []
+    for word, gold, *found in zip(one.words, *one.tags.values(), strict=True):
+        tags = (f"<span>{escape(tag)}</span>" if tag == gold else f"<mark>{escape(tag)}</mark>" for tag in found)
+        words.append(f"<div><b>{escape(word)}</b><span>{escape(gold)}</span>{''.join(tags)}</div>")
+    return f'<div class="gloss"><div>{heads}</div>{"".join(words)}</div>'
 
 
 _STYLE = """
@@ -192,7 +196,10 @@ th{color:var(--soft);font-weight:600}.number{text-align:right;font-variant-numer
 details{border:1px solid var(--line);border-radius:6px;margin:.6rem 0;padding:.4rem .9rem;background:var(--panel)}
 summary{cursor:pointer;font-weight:600}.text{font-style:italic}
 .kinds{margin:.3rem 0;padding:0;list-style:none;color:var(--soft);font-size:.88rem}
-.panes{display:flex;flex-wrap:wrap;gap:.5rem 2.5rem}.panes>div{min-width:0;overflow-x:auto}
+.panes{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(20rem,100%),1fr));gap:.5rem 1.5rem}
+.gloss{display:flex;flex-wrap:wrap;gap:.7rem .9rem;margin:.5rem 0;font-size:.88rem}
+.gloss>div{display:flex;flex-direction:column;align-items:flex-start}.gloss i{color:var(--soft)}
+.panes>div{min-width:0}pre{overflow-x:auto}
 pre{margin:0;font:12.5px/1.3 ui-monospace,monospace}
 mark{background:var(--mark);color:var(--marked);border-radius:3px;padding:0 .15em;font-weight:600}
 footer{margin-top:2.5rem;font-size:.8rem;overflow-wrap:anywhere}
