@@ -101,8 +101,8 @@ def test_every_wrong_bracket_is_counted_once(number: int, random: Random) -> Non
     gold = TREES[number]
     found = align(gold, _damaged(gold, random))
     wrong = classify(found)
-    assert [one.index for one in wrong if one.is_missing] == found.missing
-    assert [one.index for one in wrong if not one.is_missing] == found.extra
+    assert [one.place for one in wrong if one.is_missing] == found.missing
+    assert [one.place for one in wrong if not one.is_missing] == found.extra
     counts = count_errors([wrong])
     assert sum(count.missing for count in counts) == len(found.missing)
     assert sum(count.extra for count in counts) == len(found.extra)

@@ -121,15 +121,10 @@ def evaluate(
     """
     from lveg.cli.analyses import Analyses
     from lveg.cli.console import announce_faults
-    from lveg.errors import UsageError
     from lveg.evaluation.report import Asked
 
-    if (system is None) == (model is None):
-        raise UsageError("give either SYSTEM, a file of analyses, or --model MODEL")
-    if (others or calibration) and model is None:
-        raise UsageError(f"{'--with' if others else '--calibration'} needs a --model")
-    if per_sentence and as_json:
-        raise UsageError("--per-sentence and --json cannot be used together")
+    needing = {"--with": bool(others), "--calibration": calibration}
+    _check_options(system, model, needing, {"--per-sentence": per_sentence, "--json": as_json})
     check_outputs([STANDARD, report], [gold, system, model, *(others or []), against, params, *(train or [])])
     kept = ParserOptions(
         keep_functions=keep_functions, cut_tags=cut_tags, keep_traces=keep_traces, keep_unaries=True, empty=empty
@@ -144,6 +139,19 @@ def evaluate(
         _write_page(found, report, work)
     _print(found, as_json, details)
     announce_faults(work.faults.messages)
+
+
+def _check_options(system: Path | None, model: Path | None, needing: dict[str, bool], rivals: dict[str, bool]) -> None:
+    """Refuse what cannot be done. needing: options that need a model; rivals: options of which one can be given."""
+    from lveg.errors import UsageError
+
+    if (system is None) == (model is None):
+        raise UsageError("give either SYSTEM, a file of analyses, or --model MODEL")
+    for name, is_given in needing.items():
+        if is_given and model is None:
+            raise UsageError(f"{name} needs a --model")
+    if all(rivals.values()):
+        raise UsageError(f"{' and '.join(rivals)} cannot be used together")
 
 
 def _is_conllu(gold: Path, input_format: InputFormats | None) -> bool:

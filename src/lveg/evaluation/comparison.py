@@ -93,16 +93,16 @@ def tag_tables(found: TagDetails, other: TagDetails | None, all_tags: tuple[Tags
         )
         for name, counts in found.lengths.items()
     ]
-    rival = None if other is None else other.counts
+    rivals = None if other is None else per_tag(other.counts)
     tables = [
-        replace(_label_table("tags", "Scores by tag", per_tag(found.counts), rival and per_tag(rival)), is_basic=True),
+        replace(_label_table("tags", "Scores by tag", per_tag(found.counts), rivals), is_basic=True),
         replace(
             _confusion_table(
                 "tag_confusions",
                 "Most frequent confusions",
                 "Words with a wrong tag.",
                 found.counts.confusions,
-                rival and rival.confusions,
+                None if other is None else other.counts.confusions,
             ),
             is_basic=True,
         ),

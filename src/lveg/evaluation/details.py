@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lveg.evaluation.brackets import COLLINS, OK, Alignment, BracketCounts, align, score_pairs, total
+from lveg.evaluation.brackets import OK, Alignment, BracketCounts, align, score_pairs, total
 from lveg.evaluation.errors import ErrorCount, WrongBracket, classify, count_errors, label_confusions
-from lveg.evaluation.params import EvalbParams, classes
+from lveg.evaluation.params import COLLINS, EvalbParams, classes
 from lveg.evaluation.tags import LabelScore, TagCounts, label_scores, score_tags
 from lveg.trees import Tree
 
@@ -101,8 +101,8 @@ def tag_details(words: Tags, gold: Tags, system: Tags, known_words: Collection[s
     """The errors in the system's tags."""
 
     def scores(numbers: Sequence[int]) -> TagCounts:
-        parts = ([side[number] for number in numbers] for side in (words, gold, system))
-        return score_tags(*parts, known_words)
+        one, right, found = ([side[number] for number in numbers] for side in (words, gold, system))
+        return score_tags(one, right, found, known_words)
 
     return TagDetails(
         counts=score_tags(words, gold, system, known_words),

@@ -55,14 +55,14 @@ def phrase_class(label: str) -> ErrorClass | None:
 class WrongBracket(NamedTuple):
     """A missing or extra bracket, its class, and the words that it is about: those moved, or its own.
 
-    index: the bracket's place among those of its tree.
+    place: the bracket's index among those of its tree.
     """
 
     bracket: Bracket
     is_missing: bool
     kind: ErrorClass
     about: Span
-    index: int
+    place: int
 
 
 @dataclass(frozen=True)

@@ -137,9 +137,12 @@ def _sentences(report: Report, names: Names) -> str:
     differ = report.against is not None
     heading = "Sentences where the systems differ most" if differ else "Sentences with the most errors"
     items = "".join(_sentence(one, names, number < N_OPEN) for number, one in enumerate(report.sentences))
-    note = "What differs is marked: in the gold what a system lacks, in a system what the gold lacks."
+    note = "Wrong tags are marked."
     if isinstance(report.sentences[0], TreeSentence):
-        note += f" The list of errors is that of {names.system}: − is a missing bracket, + an extra one."
+        note = (
+            "What differs is marked: in the gold what a system lacks, in a system what the gold lacks. "
+            f"The list of errors is that of {names.system}: − is a missing bracket, + an extra one."
+        )
     return f"<section><h2>{heading}</h2><p>{escape(note)}</p>{items}</section>"
 
 

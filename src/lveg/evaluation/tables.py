@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 Cell = str | int | float | None
@@ -19,7 +20,7 @@ class Table:
     name: str
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple[Cell, ...]]
+    rows: Sequence[tuple[Cell, ...]]
     note: str = ""
     bars: tuple[str, ...] = ()
     top: float | None = None
