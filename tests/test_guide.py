@@ -51,3 +51,11 @@ def test_a_parser_from_your_treebank(
     assert printed["lveg parse my.model sentences.txt"].startswith("(TOP (S (NP")
     assert "labelled F1" in printed["lveg evaluate dev.mrg --model both.model"]
     assert "telescope" not in capsys.readouterr().out
+
+
+def test_where_the_errors_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = follow("evaluation", monkeypatch, tmp_path)
+    assert "PP attachment" in printed["lveg evaluate dev.mrg --model a.model --details"]
+    assert "Reliability diagram" in Path("report.html").read_text()
+    assert "Sentences where the systems differ most" in Path("two.html").read_text()
+    assert "Reliability diagram of tag" in Path("tags.html").read_text()

@@ -49,7 +49,7 @@ LAYERS = {
     "decoding": "families.forest families.chain forest grammar kernels",
     "model": "families.registry families.forest families.chain families decoding chart forest grammar",
     "model_io": "model families.registry families.family families.forest families.chain container grammar",
-    "evaluation": "model annotate decoding treebank chart",
+    "evaluation": "model annotate decoding treebank chart drawing",
     "annotate": "model chart forest treebank",
     "output": "model decoding forest treebank drawing",
     "training": "model model_io evaluation families.registry families.forest families.chain learning task_options "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, cast
 
@@ -97,6 +98,15 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
     arrays |= {_FAMILY + name: array for name, array in model.family.arrays().items()}
     text = msgspec.json.encode(header, order="deterministic").decode()
     return text, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins like a model file: with the length of a JSON object, and then the object."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as stream:
+        start = stream.read(9)
+    return start[8:] == b"{" and int.from_bytes(start[:8], "little") < os.path.getsize(path)
 
 
 def load_model(path: str) -> Model:

@@ -98,6 +98,37 @@ class TestBrackets:
         assert same["against"] == {"difference": 0, "p_value": 1}
         assert "against the other system" in run("evaluate", samples.dev_trees, parsed, "--against", parsed).out
 
+    def test_details(self, run: Run, samples: Samples, parsed: Path) -> None:
+        plain = json.loads(run("evaluate", samples.dev_trees, parsed, "--json").out)
+        scores = json.loads(run("evaluate", samples.dev_trees, parsed, "--json", "--details").out)
+        details = scores.pop("details")
+        assert scores == plain
+        assert set(details) == {"errors", "labels", "lengths", "label_confusions", "tag_confusions"}
+        gold, system = (sum(row[side] for row in details["labels"]) for side in ("gold", "system"))
+        missing, extra = (sum(row[side] for row in details["errors"]) for side in ("missing", "extra"))
+        assert gold - missing == system - extra
+        assert round(200 * (gold - missing) / (gold + system), 2) == scores["f1"]
+        assert sum(row["sentences"] for row in details["lengths"]) == 40
+        text = run("evaluate", samples.dev_trees, parsed, "--details").out
+        assert "PP attachment" in text
+        assert "PP attachment" not in run("evaluate", samples.dev_trees, parsed).out
+
+    def test_a_report_against_a_model(self, run: Run, samples: Samples, parsed: Path) -> None:
+        outcome = run(
+            "evaluate", samples.dev_trees, "--model", samples.parser, "--against", samples.parser, "--calibration",
+            "--report", "page.html", "--json", "--details",
+        )  # fmt: skip
+        scores = json.loads(outcome.out)
+        assert scores["against"] == {"difference": 0, "p_value": 1}
+        assert scores["details"]["outcomes"][1] == {"outcome": "equal", "sentences": 40}
+        assert sum(row["number"] for row in scores["calibration"]["tree"]) == 40
+        page = Path("page.html").read_text()
+        for part in ("Classes of errors", "Reliability diagram", "parser.lveg: "):
+            assert part in page
+        assert run("evaluate", samples.dev_trees, parsed, "--report", "page.html", "--sentences", 2).status == 0
+        assert Path("page.html").read_text().count("<details") == 2
+        assert "it is an input" in run("evaluate", samples.dev_trees, parsed, "--report", parsed).refusal()
+
     def test_other_parameters(self, run: Run, samples: Samples, parsed: Path) -> None:
         prm = REPOSITORY / "../shared/evalb/new.prm"
         if not prm.exists():
@@ -131,8 +162,22 @@ class TestTags:
 
     def test_tables_and_sentences(self, run: Run, samples: Samples, tagged: Path) -> None:
         table = run("evaluate", samples.dev_tags, tagged, "--per-sentence", "--against", samples.dev_tags).out
-        for part in ("token accuracy", "precision", "most frequent confusions", "against the other system: -"):
+        for part in ("token accuracy", "precision", "Most frequent confusions", "against the other system: -"):
             assert part in table
+
+    def test_calibration_and_a_report(self, run: Run, samples: Samples, tagged: Path) -> None:
+        arguments = ("evaluate", samples.dev_tags, "--model", samples.tagger, "--calibration", "--report", "page.html")
+        scores = json.loads(run(*arguments, "--json", "--details", "--against", samples.tagger).out)
+        assert sum(row["number"] for row in scores["calibration"]["tag"]) == scores["tokens"]
+        assert 0 <= scores["tag_calibration_error"] < 10
+        assert sum(row["number"] for row in scores["calibration"]["sequence"]) == 40
+        assert set(scores["details"]) == {"tags", "tag_confusions", "lengths", "words", "outcomes"}
+        assert scores["against"]["difference"] == 0
+        assert "Reliability diagram of tag probabilities" in Path("page.html").read_text()
+        text = run(*arguments, "--details").out
+        for part in ("tag probabilities: expected calibration error", "Words with the most wrong tags"):
+            assert part in text
+        assert "needs a --model" in run("evaluate", samples.dev_tags, tagged, "--calibration").refusal()
 
     def test_a_decoder_that_taggers_lack(self, run: Run, samples: Samples) -> None:
         outcome = run("evaluate", samples.dev_tags, "--model", samples.tagger, "--decoder", "mbr")
@@ -161,4 +206,5 @@ def test_refusals(run: Run, samples: Samples, parsed: Path) -> None:
     assert "nowhere: cannot be opened" in run("evaluate", gold, "nowhere").refusal()
     assert "is a tagger; evaluate it on CoNLL-U" in run("evaluate", gold, "--model", samples.tagger).refusal()
     assert "is a parser; evaluate it on" in run("evaluate", samples.dev_tags, "--model", samples.parser).refusal()
+    assert "is a tagger; evaluate it on CoNLL-U" in run("evaluate", gold, parsed, "--against", samples.tagger).refusal()
     assert "not one of max-rule" in run("evaluate", gold, "--model", samples.parser, "--decoder", "x").refusal()

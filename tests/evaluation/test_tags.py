@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from lveg.errors import UsageError
 from lveg.evaluation.tags import (
+    LabelScore,
     TagCounts,
-    TagScore,
     accuracy_counts,
     accuracy_from_counts,
     per_tag,
@@ -45,7 +45,7 @@ def test_hand_counted() -> None:
 
 def test_per_tag_scores() -> None:
     verb, noun, determiner = per_tag(score_tags(WORDS, GOLD, SYSTEM))
-    assert verb == TagScore("V", 3, 1, 1)
+    assert verb == LabelScore("V", 3, 1, 1)
     assert [verb.precision, verb.recall, verb.f1] == pytest.approx([100, 100 / 3, 50])
     assert [noun.precision, noun.recall, noun.f1] == pytest.approx([50, 100, 200 / 3])
     assert determiner.f1 == 100.0
@@ -53,15 +53,15 @@ def test_per_tag_scores() -> None:
 
 def test_tag_of_one_side_only() -> None:
     missed, made_up = per_tag(score_tags([["a"]], [["X"]], [["Y"]]))
-    assert (missed.tag, missed.precision, missed.recall, missed.f1) == ("X", 0.0, 0.0, 0.0)
-    assert (made_up.tag, made_up.precision, made_up.recall, made_up.f1) == ("Y", 0.0, 0.0, 0.0)
+    assert (missed.label, missed.precision, missed.recall, missed.f1) == ("X", 0.0, 0.0, 0.0)
+    assert (made_up.label, made_up.precision, made_up.recall, made_up.f1) == ("Y", 0.0, 0.0, 0.0)
 
 
 def test_top_confusions_by_number_then_name() -> None:
     counts = score_tags([["w"] * 6], [list("AABBCA")], [list("BBAABB")])
-    assert top_confusions(counts) == [("A", "B", 3), ("B", "A", 2), ("C", "B", 1)]
-    assert top_confusions(counts, 1) == [("A", "B", 3)]
-    assert top_confusions(score_tags([["w"] * 2], [list("CA")], [list("DB")])) == [
+    assert top_confusions(counts.confusions) == [("A", "B", 3), ("B", "A", 2), ("C", "B", 1)]
+    assert top_confusions(counts.confusions, 1) == [("A", "B", 3)]
+    assert top_confusions(score_tags([["w"] * 2], [list("CA")], [list("DB")]).confusions) == [
         ("A", "B", 1),
         ("C", "D", 1),
     ]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,21 +20,13 @@ from lveg.cli.options import (
     Threads,
     WithModels,
     check_outputs,
-    load_parser,
     thread_count,
 )
 from lveg.task_options import ParserOptions
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from lveg.evaluation.brackets import SentenceScore
-    from lveg.evaluation.calibration import Calibration
-    from lveg.evaluation.params import EvalbParams
-    from lveg.evaluation.tags import TagCounts
-    from lveg.model import Model, Parse
-    from lveg.treebank.source import Faults
-    from lveg.trees import Cleaning, Tree
+    from lveg.cli.analyses import Analyses
+    from lveg.evaluation.report import Asked, Report
 
 Gold = Annotated[Path, typer.Argument(metavar="GOLD", help="Gold analyses: bracketed trees or CoNLL-U.")]
 System = Annotated[
@@ -46,7 +37,11 @@ ModelOption = Annotated[
 ]
 Against = Annotated[
     Path | None,
-    typer.Option(metavar="OTHER", help="Analyses of a second system, to test the difference for significance."),
+    typer.Option(
+        metavar="OTHER",
+        help="A second model, or the analyses of a second system: tests the difference for significance, and compares "
+        "the two in the tables and the report.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Params = Annotated[
@@ -65,24 +60,27 @@ KnownFrom = Annotated[
     ),
 ]
 CalibrationOption = Annotated[
-    bool, typer.Option("--calibration", help="Parsers: also report how well the model's probabilities are calibrated.")
+    bool, typer.Option("--calibration", help="Also report how well the model's probabilities are calibrated.")
 ]
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is scored, and how the scores are shown."""
-
-    gold: Path
-    system: Path | None
-    model: Model | None
-    against: Path | None
-    decoder: str | None
-    as_json: bool
-    per_sentence: bool
-    threads: int
-    quiet: bool
-    faults: Faults
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="Also show where the errors are: scores by label, tag and length, confusions and, for trees, classes of "
+        "errors such as PP attachment. With --json they are in `details`.",
+    ),
+]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE.html",
+        help="Write a page for the browser: all tables with charts, and the sentences with the most errors.",
+    ),
+]
+SentenceCount = Annotated[
+    int, typer.Option("--sentences", min=0, help="With --report: number of sentences to show.", show_default=True)
+]
 
 
 def evaluate(
@@ -92,6 +90,9 @@ def evaluate(
     others: WithModels = None,
     against: Against = None,
     as_json: AsJson = False,
+    details: Details = False,
+    report: ReportFile = None,
+    sentences: SentenceCount = 20,
     params: Params = None,
     per_sentence: PerSentence = False,
     decoder: DecoderOption = None,
@@ -116,34 +117,41 @@ def evaluate(
 
         lveg evaluate dev.mrg parsed.mrg
 
-        lveg evaluate dev.mrg --model my.model --json
+        lveg evaluate dev.mrg --model my.model --calibration --report report.html
     """
+    from lveg.cli.analyses import Analyses
     from lveg.cli.console import announce_faults
+    from lveg.evaluation.report import Asked
+
+    needing = {"--with": bool(others), "--calibration": calibration}
+    _check_options(system, model, needing, {"--per-sentence": per_sentence, "--json": as_json})
+    check_outputs([STANDARD, report], [gold, system, model, *(others or []), against, params, *(train or [])])
+    kept = ParserOptions(
+        keep_functions=keep_functions, cut_tags=cut_tags, keep_traces=keep_traces, keep_unaries=True, empty=empty
+    )
+    work = Analyses(gold, system, model, others, against, decoder, thread_count(threads), quiet or as_json)
+    asked = Asked(details or report is not None, sentences if report else 0, per_sentence)
+    if _is_conllu(gold, input_format):
+        found = _tag_report(work, column.value, train or [], calibration, asked)
+    else:
+        found = _bracket_report(work, kept, params, calibration, asked)
+    if report is not None:
+        _write_page(found, report, work)
+    _print(found, as_json, details)
+    announce_faults(work.faults.messages)
+
+
+def _check_options(system: Path | None, model: Path | None, needing: dict[str, bool], rivals: dict[str, bool]) -> None:
+    """Refuse what cannot be done. needing: options that need a model; rivals: options of which one can be given."""
     from lveg.errors import UsageError
-    from lveg.model_io import load_model
-    from lveg.treebank.source import Faults
 
     if (system is None) == (model is None):
         raise UsageError("give either SYSTEM, a file of analyses, or --model MODEL")
-    if (others or calibration) and model is None:
-        raise UsageError(f"{'--with' if others else '--calibration'} needs a --model")
-    if per_sentence and as_json:
-        raise UsageError("--per-sentence and --json cannot be used together")
-    check_outputs([STANDARD], [gold, system, model, *(others or []), against, params, *(train or [])])
-    is_tags = _is_conllu(gold, input_format)
-    if calibration and is_tags:
-        raise UsageError("--calibration is for parsers")
-    loaded = None if model is None else load_parser(model, others) if others else load_model(str(model))
-    n_threads, faults = thread_count(threads), Faults()
-    task = Task(gold, system, loaded, against, decoder, as_json, per_sentence, n_threads, quiet or as_json, faults)
-    if is_tags:
-        _evaluate_tags(task, column.value, train or [])
-    else:
-        kept = ParserOptions(
-            keep_functions=keep_functions, cut_tags=cut_tags, keep_traces=keep_traces, keep_unaries=True, empty=empty
-        )
-        _evaluate_brackets(task, params, kept.cleaning, calibration)
-    announce_faults(faults.messages)
+    for name, is_given in needing.items():
+        if is_given and model is None:
+            raise UsageError(f"{name} needs a --model")
+    if all(rivals.values()):
+        raise UsageError(f"{' and '.join(rivals)} cannot be used together")
 
 
 def _is_conllu(gold: Path, input_format: InputFormats | None) -> bool:
@@ -157,243 +165,55 @@ def _is_conllu(gold: Path, input_format: InputFormats | None) -> bool:
     return kind == "conllu"
 
 
-def _evaluate_brackets(task: Task, params_path: Path | None, cleaning: Cleaning, calibration: bool) -> None:
-    from lveg.evaluation import brackets
+def _bracket_report(
+    work: Analyses, kept: ParserOptions, params_path: Path | None, calibration: bool, asked: Asked
+) -> Report:
+    from lveg.evaluation.calibration import constituent_calibration, tree_calibration
     from lveg.evaluation.params import COLLINS, read_params
+    from lveg.evaluation.report import bracket_report
     from lveg.evaluation.signature import signature
-    from lveg.model_io import model_fingerprint
     from lveg.trees import trees_fingerprint
 
     params = read_params(str(params_path)) if params_path else COLLINS
     settings = {"params": params_path.name if params_path else "COLLINS.prm"}
-    parses: list[Parse] = []
-    if task.model is not None:
-        cleaning, decoder, gold, parses = _parse_gold(task, calibration)
-        settings |= {"model": model_fingerprint(task.model), "decoder": decoder}
-        scores = brackets.score_pairs(gold, [parse.tree for parse in parses], params)
-    else:
-        gold = _trees(task.gold, cleaning, task.faults, allow_empty=True)
-        scores = _pair_scores(task, gold, task.system, cleaning, params)
-    other = _pair_scores(task, gold, task.against, cleaning, params) if task.against else None
-    summary = brackets.summarise(scores, params)
-    note = signature(gold=trees_fingerprint(gold), **settings)
-    counts = brackets.f1_counts(scores)
-    doubt: dict[str, Any] = {"f1_interval": _interval(counts, brackets.f1_from_counts)}
-    if other is not None:
-        doubt["against"] = _comparison(counts, brackets.f1_counts(other), brackets.f1_from_counts)
-    calibrations = _calibrations(parses, gold) if calibration else {}
-    if task.as_json:
-        errors = {f"{name}_calibration_error": round(100 * found.error, 2) for name, found in calibrations.items()}
-        _print_json({**brackets.summary_json(summary), "signature": note, **doubt, **errors})
-        return
-    if task.per_sentence:
-        typer.echo(brackets.evalb_report(scores, params))
-    else:
-        _bracket_table(brackets.summary_json(summary), summary.cutoff_len)
-    _print_doubt("F1", doubt["f1_interval"], doubt.get("against"))
-    for name, found in calibrations.items():
-        _calibration_table(name, found)
-    typer.echo(f"signature: {note}")
+    found = work.trees(kept.cleaning, calibration)
+    note = signature(gold=trees_fingerprint(found.gold), **settings, **found.settings)
+    calibrations = {}
+    if calibration:
+        calibrations["constituent"] = constituent_calibration(found.parses, found.gold)
+        calibrations["tree"] = tree_calibration(found.parses, found.gold)
+    return bracket_report(found.gold, found.system, found.other, note, params, asked, calibrations)
 
 
-def _parse_gold(task: Task, marginals: bool) -> tuple[Cleaning, str, list[Tree], list[Parse]]:
-    """The model's cleaning for scoring, the decoder, the gold trees and the model's parses of their words."""
-    from dataclasses import replace
-
-    from lveg.annotate import ParseSettings, parse_all
-    from lveg.cli.console import console_report
-    from lveg.errors import ModelError, UsageError
-    from lveg.model import Parser
-    from lveg.report import counted
-    from lveg.treebank.text import Input
-
-    if not isinstance(task.model, Parser):
-        raise ModelError("the model is a tagger; evaluate it on CoNLL-U")
-    cleaning = replace(task.model.cleaning, collapse_unaries=False)
-    gold = _trees(task.gold, cleaning, task.faults, allow_empty=False)
-    if any(not tree.children for tree in gold):
-        raise UsageError(f"{task.gold}: a gold tree has no words")
-    decoder = task.decoder or task.model.decoder
-    settings = ParseSettings(decoder, marginals=marginals)
-    with console_report(quiet=task.quiet) as report:
-        found = parse_all(task.model, (Input(tree.words()) for tree in gold), settings, task.threads)
-        return cleaning, decoder, gold, [parse for _, parse in counted(found, report, "parsing", len(gold))]
-
-
-def _calibrations(parses: list[Parse], gold: list[Tree]) -> dict[str, Calibration]:
-    """How well the probabilities of constituents and of trees are calibrated."""
-    from lveg.evaluation.calibration import constituent_calibration, tree_calibration
-
-    return {"constituent": constituent_calibration(parses, gold), "tree": tree_calibration(parses, gold)}
-
-
-def _calibration_table(name: str, found: Calibration) -> None:
-    typer.echo(f"\n{name} probabilities: expected calibration error {100 * found.error:.2f} %")
-    typer.echo(f"{'from':>8}{'to':>6}{'number':>9}{'given':>9}{'right':>9}")
-    for part in found.bins:
-        typer.echo(
-            f"{part.low:8.1f}{part.high:6.1f}{part.count:9,d}{100 * part.confidence:9.2f}{100 * part.accuracy:9.2f}"
-        )
-    typer.echo("")
-
-
-def _trees(path: Path | None, cleaning: Cleaning, faults: Faults, allow_empty: bool) -> list[Tree]:
-    from lveg.errors import UsageError
-    from lveg.treebank.penn import read_trees
-    from lveg.trees import EMPTY_TREE
-
-    trees = [cleaning(tree) or EMPTY_TREE for tree in read_trees(str(path), faults, allow_empty)]
-    if not trees:
-        raise UsageError(f"{path}: holds no trees")
-    return trees
-
-
-def _pair_scores(
-    task: Task, gold: list[Tree], path: Path | None, cleaning: Cleaning, params: EvalbParams
-) -> list[SentenceScore]:
-    """The scores of a system's trees; there must be one for each gold tree."""
-    from lveg.errors import UsageError
-    from lveg.evaluation.brackets import score_pairs
-
-    system = _trees(path, cleaning, task.faults, allow_empty=True)
-    if len(system) != len(gold):
-        raise UsageError(f"{path}: has {len(system):,} trees, {task.gold} has {len(gold):,}")
-    return score_pairs(gold, system, params)
-
-
-def _bracket_table(summary: dict[str, Any], cutoff: int) -> None:
-    short = summary["le40"]
-    typer.echo(f"{'':22}{'all':>10}{f'<= {cutoff} words':>14}")
-    rows = (
-        ("sentences", "sentences"),
-        ("errors", "errors"),
-        ("skipped", "skipped"),
-        ("labelled precision", "precision"),
-        ("labelled recall", "recall"),
-        ("labelled F1", "f1"),
-        ("exact match", "exact_match"),
-        ("average crossing", "crossing"),
-        ("tagging accuracy", "tag_accuracy"),
-    )
-    for name, key in rows:
-        form = ",d" if isinstance(summary[key], int) else ".2f"
-        typer.echo(f"{name:22}{summary[key]:>10{form}}{short[key]:>14{form}}")
-
-
-def _print_doubt(name: str, interval: dict[str, float], against: dict[str, float] | None) -> None:
-    typer.echo(f"{name} 95 % interval: {interval['low']:.2f} to {interval['high']:.2f}")
-    if against is not None:
-        typer.echo(f"{name} against the other system: {against['difference']:+.2f}, p = {against['p_value']:.4f}")
-
-
-def _interval(counts: np.ndarray, score: Any) -> dict[str, float]:
-    from lveg.evaluation.significance import bootstrap_interval
-
-    interval = bootstrap_interval(counts, score)
-    return {"low": round(float(interval.low), 2), "high": round(float(interval.high), 2)}
-
-
-def _comparison(counts: np.ndarray, other: np.ndarray, score: Any) -> dict[str, float]:
-    from lveg.evaluation.significance import randomisation_test
-
-    result = randomisation_test(counts, other, score)
-    return {"difference": round(float(result.difference), 2), "p_value": round(float(result.p_value), 4)}
-
-
-def _print_json(result: dict[str, Any]) -> None:
-    import msgspec
-
-    typer.echo(msgspec.json.encode(result).decode())
-
-
-def _evaluate_tags(task: Task, column: str, train: list[Path]) -> None:
-    from lveg.evaluation import tags
+def _tag_report(work: Analyses, column: str, train: list[Path], calibration: bool, asked: Asked) -> Report:
+    from lveg.evaluation.calibration import sequence_calibration, tag_calibration
+    from lveg.evaluation.report import tag_report
     from lveg.evaluation.signature import signature
     from lveg.grammar.grammar import fingerprint
-    from lveg.model import Tagger
-    from lveg.model_io import model_fingerprint
-    from lveg.treebank.conllu import read_tagged
 
-    column = task.model.column if isinstance(task.model, Tagger) else column
-    known = {word for sentence in read_tagged(train, column, task.faults) for word, _ in sentence} if train else None
-    settings = {"column": column}
-    gold = _tagged(task.gold, column, task.faults)
-    if task.model is not None:
-        system, words_of_model = _tag_gold(task, gold)
-        known = words_of_model if known is None else known
-        settings |= {"model": model_fingerprint(task.model), "decoder": task.decoder or "posterior"}
-    else:
-        system = _system_tags(task, gold, task.system, column)
-    words = [[word for word, _ in sentence] for sentence in gold]
-    right = [[tag for _, tag in sentence] for sentence in gold]
-    counts = tags.score_tags(words, right, system, known)
-    note = signature(gold=fingerprint(gold), **settings)
-    per_item = tags.accuracy_counts(right, system)
-    doubt: dict[str, Any] = {"accuracy_interval": _interval(per_item, tags.accuracy_from_counts)}
-    if task.against is not None:
-        other = tags.accuracy_counts(right, _system_tags(task, gold, task.against, column))
-        doubt["against"] = _comparison(per_item, other, tags.accuracy_from_counts)
-    if task.as_json:
-        _print_json({**tags.summary_json(counts), "signature": note, **doubt})
-        return
-    if task.per_sentence:
-        typer.echo("sentence   words correct accuracy")
-        for number, (correct, total) in enumerate(per_item.astype(int).tolist(), start=1):
-            typer.echo(f"{number:8d}{total:8d}{correct:8d}{100 * correct / max(total, 1):9.2f}")
-    _tag_tables(counts)
-    _print_doubt("token accuracy", doubt["accuracy_interval"], doubt.get("against"))
-    typer.echo(f"signature: {note}")
+    found = work.tags(column, train)
+    note = signature(gold=fingerprint(found.gold), column=found.column, **found.settings)
+    calibrations = {}
+    if calibration:
+        right = [[tag for _, tag in sentence] for sentence in found.gold]
+        calibrations["tag"] = tag_calibration(found.taggings, right)
+        calibrations["sequence"] = sequence_calibration(found.taggings, right)
+    return tag_report(found.gold, found.system, found.other, note, found.known, asked, calibrations)
 
 
-def _tag_gold(task: Task, gold: list[list[tuple[str, str]]]) -> tuple[list[list[str]], set[str]]:
-    """The model's tags for the words of the gold sentences, and the words that it knows."""
-    from lveg.cli.console import console_report
-    from lveg.errors import ModelError, UsageError
-    from lveg.evaluation.models import score_tagger
-    from lveg.model import Tagger
+def _write_page(found: Report, path: Path, work: Analyses) -> None:
+    from lveg.evaluation.page import Names, report_page
+    from lveg.treebank.source import open_output
 
-    if not isinstance(task.model, Tagger):
-        raise ModelError("the model is a parser; evaluate it on bracketed trees")
-    if task.decoder not in (None, "posterior", "viterbi"):
-        raise UsageError(f"decoder {task.decoder!r} is not one of posterior, viterbi")
-    with console_report(quiet=task.quiet) as report:
-        result = score_tagger(task.model, gold, task.decoder or "posterior", task.threads, report)
-    return [tagging.tags for tagging in result.taggings], set(task.model.grammar.lexicon.words)
+    system = work.system or work.model
+    other = None if work.against is None else work.against.name
+    with open_output(str(path)) as stream:
+        stream.write(report_page(found, Names(work.gold.name, "" if system is None else system.name, other)))
 
 
-def _tagged(path: Path | None, column: str, faults: Faults) -> list[list[tuple[str, str]]]:
-    from lveg.errors import UsageError
-    from lveg.treebank.conllu import read_tagged
+def _print(found: Report, as_json: bool, details: bool) -> None:
+    import msgspec
 
-    tagged = read_tagged(str(path), column, faults)
-    if not tagged:
-        raise UsageError(f"{path}: holds no sentences")
-    return tagged
+    from lveg.evaluation.report import report_json, report_text
 
-
-def _system_tags(task: Task, gold: list[list[tuple[str, str]]], path: Path | None, column: str) -> list[list[str]]:
-    """A system's tags; its words must be the gold ones."""
-    from lveg.errors import UsageError
-
-    system = _tagged(path, column, task.faults)
-    if len(system) != len(gold):
-        raise UsageError(f"{path}: has {len(system):,} sentences, {task.gold} has {len(gold):,}")
-    for number, (right, found) in enumerate(zip(gold, system, strict=True), start=1):
-        if [word for word, _ in right] != [word for word, _ in found]:
-            raise UsageError(f"{path}: sentence {number} has other words than in {task.gold}")
-    return [[tag for _, tag in sentence] for sentence in system]
-
-
-def _tag_tables(counts: TagCounts) -> None:
-    from lveg.evaluation import tags
-
-    for name, value in tags.summary_json(counts).items():
-        shown = "-" if value is None else f"{value:,d}" if isinstance(value, int) else f"{value:.2f}"
-        typer.echo(f"{name.replace('_', ' '):20}{shown:>10}")
-    typer.echo(f"\n{'tag':10}{'gold':>8}{'precision':>11}{'recall':>9}{'F1':>9}")
-    for row in tags.per_tag(counts):
-        typer.echo(f"{row.tag:10}{row.gold:8,d}{row.precision:11.2f}{row.recall:9.2f}{row.f1:9.2f}")
-    typer.echo("\nmost frequent confusions (gold, system, tokens)")
-    for gold, system, number in tags.top_confusions(counts):
-        typer.echo(f"  {gold:10}{system:10}{number:6,d}")
-    typer.echo("")
+    typer.echo(msgspec.json.encode(report_json(found, details)) if as_json else report_text(found, details))

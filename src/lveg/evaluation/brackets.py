@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from itertools import accumulate, zip_longest
 
@@ -167,7 +167,7 @@ class BracketCounts:
         return percent(self.correct_tags, self.words)
 
 
-_COUNTS = tuple(field.name for field in fields(BracketCounts))
+_COUNTS = tuple(part.name for part in fields(BracketCounts))
 
 
 def total(counts: Iterable[BracketCounts]) -> BracketCounts:
@@ -211,26 +211,79 @@ def score_pairs(gold: Iterable[Tree], system: Iterable[Tree], params: EvalbParam
 
 def score_pair(gold: Tree, system: Tree, params: EvalbParams = COLLINS, number: int = 1) -> SentenceScore:
     """The score of one analysis. Linear, except that crossing takes wrong brackets times gold brackets."""
+    found = align(gold, system, params)
+    if found.status != OK:
+        return SentenceScore(number, found.length, found.status)
+    same_label = _rules(params).same_label
+    return SentenceScore(
+        number,
+        found.length,
+        OK,
+        matched=sum(match is not None for match in found.matches),
+        gold=len(found.gold),
+        test=len(found.system),
+        crossing=_n_crossing(found.gold, found.system),
+        words=len(found.words),
+        correct_tags=sum(map(same_label, found.gold_tags, found.system_tags)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The brackets of two trees that EVALB compares, parents before children; empty unless `status` is OK.
+
+    matches: for each gold bracket, the index of the system's bracket that it is matched with, or None. gold_nodes,
+    system_nodes: for each bracket, the index of its node in the tree, parents first. words, gold_tags, system_tags: of
+    the words that are not deleted; brackets count them.
+    """
+
+    length: int
+    status: int
+    gold: list[Bracket] = field(default_factory=list)
+    system: list[Bracket] = field(default_factory=list)
+    matches: list[int | None] = field(default_factory=list)
+    gold_nodes: list[int] = field(default_factory=list)
+    system_nodes: list[int] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    gold_tags: list[str] = field(default_factory=list)
+    system_tags: list[str] = field(default_factory=list)
+
+    @property
+    def missing(self) -> list[int]:
+        """The gold brackets that the system does not have."""
+        return [index for index, match in enumerate(self.matches) if match is None]
+
+    @property
+    def extra(self) -> list[int]:
+        """The system's brackets that are not in the gold."""
+        matched = set(self.matches)
+        return [index for index in range(len(self.system)) if index not in matched]
+
+
+def align(gold: Tree, system: Tree, params: EvalbParams = COLLINS) -> Alignment:
+    """The brackets of two trees, and which of them match."""
     rules = _rules(params)
     gold_side, test_side = _Side(gold, params), _Side(system, params)
     length = sum(leaf.label not in params.delete_labels_for_length for leaf in gold_side.leaves)
     if not test_side.words:
-        return SentenceScore(number, length, SKIP)
+        return Alignment(length, SKIP)
     if len(gold_side.words) != len(test_side.words):
         _restore_quotes(gold_side, test_side, params)
     if not _same_words(gold_side.words, test_side.words, rules.same_word):
-        return SentenceScore(number, length, ERROR)
-    gold_brackets, test_brackets = gold_side.brackets(rules), test_side.brackets(rules)
-    return SentenceScore(
-        number,
+        return Alignment(length, ERROR)
+    gold_brackets, gold_nodes = gold_side.brackets(rules)
+    test_brackets, test_nodes = test_side.brackets(rules)
+    return Alignment(
         length,
         OK,
-        matched=_n_matched(gold_brackets, test_brackets, rules),
-        gold=len(gold_brackets),
-        test=len(test_brackets),
-        crossing=_n_crossing(gold_brackets, test_brackets),
-        words=len(gold_side.words),
-        correct_tags=sum(map(rules.same_label, gold_side.tags, test_side.tags)),
+        gold_brackets,
+        test_brackets,
+        _matches(gold_brackets, test_brackets, rules),
+        gold_nodes,
+        test_nodes,
+        gold_side.words,
+        gold_side.tags,
+        test_side.tags,
     )
 
 
@@ -243,7 +296,7 @@ def brackets(tree: Tree, params: EvalbParams = COLLINS) -> Counter[Bracket]:
     restored.
     """
     rules = _rules(params)
-    scored = _Side(tree, params).brackets(rules)
+    scored, _ = _Side(tree, params).brackets(rules)
     if not params.labeled:
         return Counter(("", start, end) for _, start, end in scored)
     name = rules.class_name
@@ -299,16 +352,17 @@ class _Side:
         self.words = [leaf.word or "" for leaf in kept]
         self.tags = [leaf.label for leaf in kept]
 
-    def brackets(self, rules: _Rules) -> list[Bracket]:
-        """The brackets that are scored, parents before children."""
+    def brackets(self, rules: _Rules) -> tuple[list[Bracket], list[int]]:
+        """The brackets that are scored, parents before children, and the indices of their nodes in the tree."""
         position = list(accumulate(self.copies, initial=0))
-        found = []
-        for node, first, last in self.spans:
+        found, nodes = [], []
+        for index, (node, first, last) in enumerate(self.spans):
             if node.word is None and position[first] != position[last]:
                 label = rules.scored_label(node.label)
                 if label is not None:
                     found.append((label, position[first], position[last]))
-        return found
+                    nodes.append(index)
+        return found, nodes
 
     def quotes(self, params: EvalbParams) -> list[_Quote]:
         """The leaves that may be misread quotation marks, in order."""
@@ -362,23 +416,22 @@ def _same_words(gold: list[str], test: list[str], same: Callable[[str, str], boo
     return gold == test or (len(gold) == len(test) and all(map(same, gold, test)))
 
 
-def _n_matched(gold: list[Bracket], test: list[Bracket], rules: _Rules) -> int:
-    """Number of gold brackets matched by one of the system's, each used once, in the order of the trees.
+def _matches(gold: list[Bracket], test: list[Bracket], rules: _Rules) -> list[int | None]:
+    """For each gold bracket, the system's bracket that it is matched with, used once, in the order of the trees.
 
     The order matters only if EQ_LABEL has chains.
     """
-    open_labels: dict[tuple[int, int], list[str]] = {}
-    for label, start, end in test:
-        open_labels.setdefault((start, end), []).append(label)
-    matched = 0
+    unused: dict[tuple[int, int], list[int]] = {}
+    for index, (_, start, end) in enumerate(test):
+        unused.setdefault((start, end), []).append(index)
+    matches: list[int | None] = []
     for label, start, end in gold:
-        candidates = open_labels.get((start, end), ())
-        for index, candidate in enumerate(candidates):
-            if not rules.labeled or rules.same_label(label, candidate):
-                del open_labels[start, end][index]
-                matched += 1
-                break
-    return matched
+        candidates = unused.get((start, end), [])
+        match = next((c for c in candidates if not rules.labeled or rules.same_label(label, test[c][0])), None)
+        if match is not None:
+            candidates.remove(match)
+        matches.append(match)
+    return matches
 
 
 def _n_crossing(gold: list[Bracket], test: list[Bracket]) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lveg.decoding.marginals import sharpen
-from lveg.model import Parse
+from lveg.model import Parse, Tagging
 from lveg.trees import Tree
 
 BINS = 10
@@ -89,6 +89,22 @@ def tree_calibration(parses: Sequence[Parse], gold: Sequence[Tree]) -> Calibrati
         (float(np.exp(parse.trees[0].log_prob)), _same(parse.tree, tree))
         for parse, tree in zip(parses, gold, strict=True)
         if parse.trees[0].log_prob is not None
+    )
+
+
+def tag_calibration(taggings: Sequence[Tagging], gold: Sequence[Sequence[str]]) -> Calibration:
+    """The calibration of the best tags, word by word."""
+    return calibrate(
+        (confidence, tag == right)
+        for tagging, tags in zip(taggings, gold, strict=True)
+        for confidence, tag, right in zip(tagging.confidence, tagging.tags, tags, strict=True)
+    )
+
+
+def sequence_calibration(taggings: Sequence[Tagging], gold: Sequence[Sequence[str]]) -> Calibration:
+    """The calibration of the best tags of whole sentences."""
+    return calibrate(
+        (math.exp(tagging.log_prob), tagging.tags == list(tags)) for tagging, tags in zip(taggings, gold, strict=True)
     )
 
 

@@ -60,22 +60,22 @@ class TagCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class TagScore:
-    """The counts of one tag: its occurrences in the gold, in the system's output, and in both at once."""
+class LabelScore:
+    """The counts of one tag or label: its occurrences in the gold, in the system's output, and in both at once."""
 
-    tag: str
+    label: str
     gold: int
     system: int
     correct: int
 
     @property
     def precision(self) -> float:
-        """Percentage of the system's uses of the tag that are correct."""
+        """Percentage of the system's uses of the label that are correct."""
         return _percent(self.correct, self.system) or 0.0
 
     @property
     def recall(self) -> float:
-        """Percentage of the tag's words that the system found."""
+        """Percentage of the gold's uses of the label that the system found."""
         return _percent(self.correct, self.gold) or 0.0
 
     @property
@@ -149,16 +149,21 @@ def _sentences(
         yield sentence, gold_tags, system_tags
 
 
-def per_tag(counts: TagCounts) -> list[TagScore]:
-    """The score of each tag of either side, the most frequent of the gold first, then by name."""
-    tags = sorted({*counts.gold, *counts.system}, key=lambda tag: (-counts.gold[tag], tag))
-    return [TagScore(tag, counts.gold[tag], counts.system[tag], counts.matched[tag]) for tag in tags]
+def per_tag(counts: TagCounts) -> list[LabelScore]:
+    """The scores of every tag that either side uses, the most frequent in the gold first."""
+    return label_scores(counts.gold, counts.system, counts.matched)
 
 
-def top_confusions(counts: TagCounts, limit: int = 10) -> list[tuple[str, str, int]]:
-    """(gold tag, system tag, number of words) of the most frequent confusions, then by name."""
-    ranked = sorted(counts.confusions.items(), key=lambda item: (-item[1], item[0]))
-    return [(gold_tag, system_tag, count) for (gold_tag, system_tag), count in ranked[:limit]]
+def label_scores(gold: Counter[str], system: Counter[str], matched: Counter[str]) -> list[LabelScore]:
+    """The scores of every label that either side uses, the most frequent in the gold first."""
+    labels = sorted({*gold, *system}, key=lambda label: (-gold[label], label))
+    return [LabelScore(label, gold[label], system[label], matched[label]) for label in labels]
+
+
+def top_confusions(confusions: Counter[tuple[str, str]], limit: int = 10) -> list[tuple[str, str, int]]:
+    """(gold label, system label, number) of the most frequent confusions, then by name."""
+    ranked = sorted(confusions.items(), key=lambda item: (-item[1], item[0]))
+    return [(gold, system, count) for (gold, system), count in ranked[:limit]]
 
 
 def accuracy_counts(gold: Iterable[Sequence[str]], system: Iterable[Sequence[str]]) -> NDArray[np.float64]:

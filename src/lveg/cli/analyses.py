@@ -1,0 +1,170 @@
+"""The analyses that `lveg evaluate` compares: read from files, or made by models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from lveg.annotate import ParseSettings, parse_all
+from lveg.cli.console import console_report
+from lveg.cli.options import load_parser
+from lveg.errors import ModelError, UsageError
+from lveg.evaluation.models import score_tagger
+from lveg.model import Model, Parse, Parser, Tagger, Tagging
+from lveg.model_io import is_model_file, load_model, model_fingerprint
+from lveg.report import counted
+from lveg.treebank.conllu import read_tagged
+from lveg.treebank.penn import read_trees
+from lveg.treebank.source import Faults
+from lveg.treebank.text import Input
+from lveg.trees import EMPTY_TREE, Cleaning, Tree
+
+Tagged = list[list[tuple[str, str]]]
+
+
+@dataclass(frozen=True)
+class FoundTrees:
+    """Gold trees, the system's and the other system's. parses: the model's, if there is one."""
+
+    gold: list[Tree]
+    system: list[Tree]
+    other: list[Tree] | None
+    settings: dict[str, str]
+    parses: list[Parse] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FoundTags:
+    """Gold sentences, the system's tags and the other system's. taggings: the model's, if there is one."""
+
+    gold: Tagged
+    system: list[list[str]]
+    other: list[list[str]] | None
+    settings: dict[str, str]
+    column: str
+    known: set[str] | None
+    taggings: list[Tagging] = field(default_factory=list)
+
+
+class Analyses:
+    """What is compared, as the user named it. against: a model or a file."""
+
+    def __init__(
+        self,
+        gold: Path,
+        system: Path | None,
+        model: Path | None,
+        others: list[Path] | None,
+        against: Path | None,
+        decoder: str | None,
+        threads: int,
+        quiet: bool,
+    ) -> None:
+        self.gold, self.system, self.model, self.against = gold, system, model, against
+        self.decoder, self.threads, self.quiet = decoder, threads, quiet
+        self.faults = Faults()
+        self._model: Model | None = None
+        if model is not None:
+            self._model = load_parser(model, others) if others else load_model(str(model))
+        self._rival = load_model(str(against)) if against is not None and is_model_file(against) else None
+
+    def trees(self, cleaning: Cleaning, marginals: bool) -> FoundTrees:
+        """The trees, cleaned as the model cleans them, or as given. marginals: with probabilities of constituents."""
+        parser = None if self._model is None else _parser(self._model)
+        if parser is not None:
+            cleaning = replace(parser.cleaning, collapse_unaries=False)
+        gold = self._read_trees(self.gold, cleaning, allow_empty=not (parser or self._rival))
+        if (parser or self._rival) and any(not tree.children for tree in gold):
+            raise UsageError(f"{self.gold}: a gold tree has no words")
+        other = None
+        if parser is None:
+            settings, parses = {}, []
+            system = self._trees_of(self.system, gold, cleaning)
+        else:
+            decoder = self.decoder or parser.decoder
+            settings = {"model": model_fingerprint(parser), "decoder": decoder}
+            parses = self._parse(parser, gold, decoder, marginals)
+            system = [parse.tree for parse in parses]
+        if self._rival is not None:
+            other = [parse.tree for parse in self._parse(_parser(self._rival), gold, None, False)]
+        elif self.against is not None:
+            other = self._trees_of(self.against, gold, cleaning)
+        return FoundTrees(gold, system, other, settings, parses)
+
+    def tags(self, column: str, train: list[Path]) -> FoundTags:
+        """The tags of a column, or of the model's. train: files whose words count as known."""
+        tagger = None if self._model is None else _tagger(self._model)
+        column = column if tagger is None else tagger.column
+        known = {word for one in read_tagged(train, column, self.faults) for word, _ in one} if train else None
+        gold = self._read_tags(self.gold, column)
+        other = None
+        if tagger is None:
+            settings, taggings = {}, []
+            system = self._tags_of(self.system, gold, column)
+        else:
+            decoder = self.decoder or "posterior"
+            settings = {"model": model_fingerprint(tagger), "decoder": decoder}
+            taggings = self._tag(tagger, gold, decoder)
+            system = [tagging.tags for tagging in taggings]
+            known = set(tagger.grammar.lexicon.words) if known is None else known
+        if self._rival is not None:
+            rival = _tagger(self._rival)
+            if rival.column != column:
+                raise UsageError(f"{self.against}: its tags are those of column {rival.column}, not {column}")
+            other = [tagging.tags for tagging in self._tag(rival, gold, "posterior")]
+        elif self.against is not None:
+            other = self._tags_of(self.against, gold, column)
+        return FoundTags(gold, system, other, settings, column, known, taggings)
+
+    def _parse(self, parser: Parser, gold: list[Tree], decoder: str | None, marginals: bool) -> list[Parse]:
+        with console_report(quiet=self.quiet) as report:
+            settings = ParseSettings(decoder, marginals=marginals)
+            found = parse_all(parser, (Input(tree.words()) for tree in gold), settings, self.threads)
+            return [parse for _, parse in counted(found, report, "parsing", len(gold))]
+
+    def _tag(self, tagger: Tagger, gold: Tagged, decoder: str) -> list[Tagging]:
+        if decoder not in ("posterior", "viterbi"):
+            raise UsageError(f"decoder {decoder!r} is not one of posterior, viterbi")
+        with console_report(quiet=self.quiet) as report:
+            return score_tagger(tagger, gold, decoder, self.threads, report).taggings
+
+    def _read_trees(self, path: Path | None, cleaning: Cleaning, allow_empty: bool) -> list[Tree]:
+        trees = [cleaning(tree) or EMPTY_TREE for tree in read_trees(str(path), self.faults, allow_empty)]
+        if not trees:
+            raise UsageError(f"{path}: holds no trees")
+        return trees
+
+    def _trees_of(self, path: Path | None, gold: list[Tree], cleaning: Cleaning) -> list[Tree]:
+        """A system's trees; there must be one for each gold tree."""
+        system = self._read_trees(path, cleaning, allow_empty=True)
+        if len(system) != len(gold):
+            raise UsageError(f"{path}: has {len(system):,} trees, {self.gold} has {len(gold):,}")
+        return system
+
+    def _read_tags(self, path: Path | None, column: str) -> Tagged:
+        tagged = read_tagged(str(path), column, self.faults)
+        if not tagged:
+            raise UsageError(f"{path}: holds no sentences")
+        return tagged
+
+    def _tags_of(self, path: Path | None, gold: Tagged, column: str) -> list[list[str]]:
+        """A system's tags; its words must be the gold ones."""
+        system = self._read_tags(path, column)
+        if len(system) != len(gold):
+            raise UsageError(f"{path}: has {len(system):,} sentences, {self.gold} has {len(gold):,}")
+        for number, (right, found) in enumerate(zip(gold, system, strict=True), start=1):
+            if [word for word, _ in right] != [word for word, _ in found]:
+                raise UsageError(f"{path}: sentence {number} has other words than in {self.gold}")
+        return [[tag for _, tag in sentence] for sentence in system]
+
+
+def _parser(model: Model) -> Parser:
+    if not isinstance(model, Parser):
+        raise ModelError("the model is a tagger; evaluate it on CoNLL-U")
+    return model
+
+
+def _tagger(model: Model) -> Tagger:
+    if not isinstance(model, Tagger):
+        raise ModelError("the model is a parser; evaluate it on bracketed trees")
+    return model
