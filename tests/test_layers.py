@@ -28,7 +28,7 @@ LAYERS = {
     "options": "errors",
     "report": "",
     "parallel": "",
-    "trees": "",
+    "trees": "drawing",
     "files": "",
     "container": "files",
     "drawing": "",
