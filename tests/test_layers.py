@@ -32,6 +32,7 @@ LAYERS = {
     "files": "",
     "container": "files",
     "drawing": "",
+    "plotting": "",
     "treebank": "files",
     "grammar": "kernels",
     "forest": "grammar kernels",
@@ -40,11 +41,12 @@ LAYERS = {
     "learning": "chart forest grammar kernels container",
     "families.registry": "families contexts",
     "families.family": "grammar",
+    "families.insight": "grammar",
     "families.nested": "families.registry families.family grammar",
-    "families.forest": "families.family forest grammar kernels",
-    "families.chain": "families.family learning grammar kernels",
+    "families.forest": "families.family families.insight forest grammar kernels",
+    "families.chain": "families.family families.insight learning grammar kernels",
     "contexts": "families.registry families.family learning forest grammar kernels",
-    "families": "families.registry families.family families.nested families.forest families.chain "
+    "families": "families.registry families.family families.insight families.nested families.forest families.chain "
     "contexts learning chart forest grammar kernels",
     "decoding": "families.forest families.chain forest grammar kernels",
     "model": "families.registry families.forest families.chain families decoding chart forest grammar",
@@ -54,6 +56,7 @@ LAYERS = {
     "output": "model decoding forest treebank drawing",
     "training": "model model_io evaluation families.registry families.forest families.chain learning task_options "
     "treebank chart grammar",
+    "inspection": "drawing model model_io families.insight grammar",
     "cli": "*",
     "__main__": "cli",
     "": "",

@@ -46,7 +46,7 @@ def trees_document(rows: Sequence[Row]) -> str:
 
 def forest_code(figure: Figure) -> str:
     """The environment `forest` with a tree, one node per line."""
-    lines = ["\\begin{forest} lveg"]
+    lines = [f"% {_CONTROL.sub('?', figure.caption)}"] * bool(figure.caption) + ["\\begin{forest} lveg"]
     marks = iter(figure.marks())
     stack: list[tuple[Tree, int] | None] = [(figure.tree, 1)]
     while stack:
