@@ -56,7 +56,10 @@ function show(id) {
   chooser.value = found.dataset.name;
   scrollTo(0, 0);
 }
-chooser.addEventListener("change", () => { history.replaceState(null, "", "#" + encodeURIComponent(chooser.value)); show(chooser.value); });
+chooser.addEventListener("change", () => {
+  history.replaceState(null, "", "#" + encodeURIComponent(chooser.value));
+  show(chooser.value);
+});
 addEventListener("hashchange", () => show(decodeURIComponent(location.hash.slice(1))));
 show(decodeURIComponent(location.hash.slice(1)));
 """
@@ -159,21 +162,21 @@ def _vectors(found: Gaussians) -> str:
     how = "" if dim <= 2 else f", projected from {dim} dimensions to the two in which they differ most"
     parts = [
         "<h3>Gaussians in the plane</h3>",
-        f'<p class="soft">Points are means, larger for more frequent uses{how}. The pointer over a point shows its standard '
-        "deviation. What lies close together goes together.</p>",
+        f'<p class="soft">Points are means, larger for more frequent uses{how}. The pointer over a point shows its '
+        "standard deviation. What lies close together goes together.</p>",
         plane_svg(_spots(found)),
         _nearest(found),
-        f'<h3>Largest components</h3><div class="lists">{_components(found)}</div>',
+        f"<h3>Largest components</h3>{_components(found)}",
     ]
     return "".join(parts)
 
 
 def _components(found: Gaussians) -> str:
-    return "".join(
-        _table(title, [Use(text, float(share)) for own, text, share in zip(found.title, found.text, found.share, strict=True)
-                       if own == title][:SHOWN])
-        for title in dict.fromkeys(found.title)
-    )  # fmt: skip
+    """A table for each title."""
+    uses: dict[str, list[Use]] = {}
+    for title, text, share in zip(found.title, found.text, found.share.tolist(), strict=True):
+        uses.setdefault(title, []).append(Use(text, share))
+    return _tables(uses)
 
 
 def _spots(found: Gaussians) -> list[Spot]:

@@ -24,6 +24,12 @@ _SCALE = 20.0
 """If the largest objective is this many times the smallest, their axis is logarithmic."""
 
 
+_STYLE: Any = {
+    "svg.hashsalt": "lveg", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.grid": True, "grid.color": "#e3e7eb", "axes.edgecolor": "#9fabb8",
+}  # fmt: skip
+
+
 @dataclass
 class Round:
     """An epoch or cycle. seconds: since the run began. stage: counts how often numbering began anew."""
@@ -117,9 +123,7 @@ def plot(runs: Sequence[Training], stream: BinaryIO, format: str) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise UsageError("plots need Matplotlib, which is not installed: pip install 'lveg[plots]'") from None
-    style = {"svg.hashsalt": "lveg", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False,
-             "axes.spines.right": False, "axes.grid": True, "grid.color": "#e3e7eb", "axes.edgecolor": "#9fabb8"}  # fmt: skip
-    with rc_context(style):
+    with rc_context(_STYLE):
         figure = Figure(figsize=(7.5, 8), layout="constrained")
         _fill(figure, runs)
         figure.savefig(stream, format=format, dpi=150, metadata={"Date": None} if format == "svg" else None)

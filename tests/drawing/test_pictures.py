@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -59,7 +60,7 @@ def test_svg_has_all_labels_and_words_and_nothing_overlaps() -> None:
             rows.setdefault(y, []).append((x - half, x + half))
         for row in rows.values():
             row.sort()
-            assert all(left[1] < right[0] for left, right in zip(row, row[1:], strict=False))
+            assert all(left[1] < right[0] for left, right in pairwise(row))
         words = sorted((x, text) for text, x, y, _ in found if y == max(rows))
         assert [text for _, text in words] == tree.words()
 

@@ -106,7 +106,7 @@ def check_insights(insights: Sequence[Insight], names: Sequence[str]) -> None:
         for about in insight.symbols:
             lists = [about.lists, *(subtype.lists for subtype in about.subtypes)]
             shares = [[use.share for use in uses] for found in lists for uses in found.values()]
-            assert all(0.0 < share for own in shares for share in own)
+            assert all(share > 0.0 for own in shares for share in own)
             assert all(sum(own) < 1.0 + 1e-9 and own == sorted(own, reverse=True) for own in shares)
             if about.subtypes and about.count:
                 assert sum(subtype.share for subtype in about.subtypes) == pytest.approx(1.0)

@@ -114,8 +114,8 @@ def _read(inputs: list[Path]) -> Iterator[list[Figure]]:
     from itertools import groupby
 
     from lveg.drawing.figure import row_of
-    from lveg.trees import Tree
     from lveg.treebank.penn import read_tree_lists
+    from lveg.trees import Tree
 
     for path in inputs:
         for listed in read_tree_lists(path):

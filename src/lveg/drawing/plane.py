@@ -48,7 +48,8 @@ def plane_svg(spots: Sequence[Spot]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" class="lveg-plane" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH}" height="{HEIGHT}" style="max-width:100%;height:auto" role="img" '
         f'aria-label="{len(spots)} Gaussians in the plane" font-family="{FONT}"><style>{STYLE}</style>'
-        f'<rect class="line" x=".5" y=".5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8" fill="none" stroke="{LINE}"/>'
+        f'<rect class="line" x=".5" y=".5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8" fill="none" '
+        f'stroke="{LINE}"/>'
         f"{dots}{labels}{_legend(colours)}</svg>"
     )
 

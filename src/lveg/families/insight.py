@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
+from lveg.grammar.grammar import NONE, Floats, Grammar
 from lveg.grammar.symbols import TAG
+
+Numbers = npt.NDArray[np.signedinteger]
+"""Whole numbers of any type."""
 
 MOST, MOST_GAUSSIANS = 24, 48
 """Rules or words, and Gaussians, that are kept for each title of a symbol or subtype: the most frequent ones."""
@@ -83,7 +88,7 @@ class Slot(NamedTuple):
     """A slot of rules. symbol: the symbol in the slot of each rule, NONE if it has none. text: of a rule."""
 
     title: str
-    symbol: Ints
+    symbol: Numbers
     text: Callable[[int], str]
 
 
@@ -109,7 +114,7 @@ class View:
         return [About(*facts) for facts in zip(self.names, self.kinds, counts, lists, strict=True)]
 
     def with_subtypes(
-        self, first: Ints, rule: Ints, uses: Floats, slots: Sequence[Ints], groups: Ints | None = None
+        self, first: Numbers, rule: Numbers, uses: Floats, slots: Sequence[Numbers], groups: Numbers | None = None
     ) -> list[About]:
         """The symbols with their subtypes.
 
@@ -127,7 +132,7 @@ class View:
         return found
 
     def with_gaussians(
-        self, rule: Ints, uses: Floats, columns: Sequence[Ints], mean: Floats, std: Floats
+        self, rule: Numbers, uses: Floats, columns: Sequence[Numbers], mean: Floats, std: Floats
     ) -> list[About]:
         """The symbols with their Gaussians.
 
@@ -158,7 +163,7 @@ class View:
         return [(title, [(n, slot) for n, slot in enumerate(self.slots) if slot.title == title]) for title in titles]
 
     def _lists(
-        self, rule: Ints, uses: Floats, slots: Sequence[Ints], n_owners: int
+        self, rule: Numbers, uses: Floats, slots: Sequence[Numbers], n_owners: int
     ) -> tuple[list[Lists], list[float]]:  # fmt: skip
         """For each owner of slots, a symbol or subtype, its most frequent uses by title, and its number of uses.
 
@@ -168,19 +173,21 @@ class View:
         counts = np.zeros(n_owners)
         for title, numbered in self._titles():
             total = np.zeros(n_owners)
-            entries: list[tuple[Ints, Floats, int]] = []
+            entries: list[tuple[Numbers, Floats, int]] = []
             for number, _ in numbered:
                 has = slots[number] >= 0
                 key, place = np.unique(slots[number][has].astype(np.int64) * self.grammar.n_rules + rule[has],
                                        return_inverse=True)  # fmt: skip
-                size = np.bincount(place, uses[has], len(key))
+                size = np.bincount(place, uses[has], len(key)).astype(np.float64)
                 total += np.bincount(key // self.grammar.n_rules, size, n_owners)
                 entries.append((key, size, number))
             counts = np.maximum(counts, total)
             self._fill(title, entries, total, lists)
         return lists, counts.tolist()
 
-    def _fill(self, title: str, entries: Sequence[tuple[Ints, Floats, int]], total: Floats, lists: list[Lists]) -> None:
+    def _fill(
+        self, title: str, entries: Sequence[tuple[Numbers, Floats, int]], total: Floats, lists: list[Lists]
+    ) -> None:
         """Add the largest entries under a title to each owner's lists; an entry is a key, a size and its slot."""
         key, size = (np.concatenate([entry[k] for entry in entries]) for k in (0, 1))
         slot_of = np.repeat([number for *_, number in entries], [len(entry[0]) for entry in entries])
@@ -200,15 +207,21 @@ def _gaussians(entries: Sequence[tuple[str, str, float, int]], mean: Floats, std
     return Gaussians(list(titles), list(texts), np.array(shares), mean[:, columns].T, std[:, columns].T)
 
 
-def largest(owner: Ints, size: Floats, n_owners: int, most: int = MOST) -> list[Ints]:
+def largest(owner: Numbers, size: Floats, n_owners: int, most: int = MOST) -> list[Numbers]:
     """For each owner, the indices of its largest entries, largest first; entries of a negative owner are ignored."""
     order = np.lexsort((-size, owner))
     begins = np.searchsorted(owner[order], np.arange(n_owners + 1))
-    return [order[begin : min(begin + most, end)] for begin, end in zip(begins[:-1], begins[1:], strict=True)]
+    return [order[begin : min(begin + most, end)] for begin, end in pairwise(begins)]
 
 
 def expected_uses(
-    count: Floats, first: Ints, rule: Ints, weight: Floats, lhs: Ints, children: Sequence[Ints], rounds: int = 10
+    count: Floats,
+    first: Numbers,
+    rule: Numbers,
+    weight: Floats,
+    lhs: Numbers,
+    children: Sequence[Numbers],
+    rounds: int = 10,
 ) -> Floats:
     """An estimate of how often each combination of subtypes is used, given how often each rule is.
 
