@@ -21,6 +21,7 @@ h2 { font-size: 1.05rem; font-weight: 600; margin: 0; }
 """
 
 _TREES = """
+body { max-width: none; }
 section { border-top: 1px solid var(--line); padding: 1rem 0; }
 .row { display: flex; flex-wrap: wrap; gap: 0 1rem; }
 .row figure { margin: 0; max-width: 100%; overflow-x: auto; }

@@ -146,7 +146,7 @@ def _node(node: Tree, mark: Mark, words: str, x: int, y: int) -> str:
         parts.append(_text(mark.label, x, y, LABEL, "ink", INK, 600))
     else:
         parts.append(_text(mark.label, x, y - 6, LABEL, "ink", INK, 600))
-        parts.append(_text(percent(mark.posterior), x, y + 9, SMALL, "soft", SOFT))
+        parts.append(_text(percent(mark.posterior), x, y + 9, SMALL, "ink", INK))
     return "".join(parts) + "</g>"
 
 
