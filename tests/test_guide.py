@@ -43,6 +43,17 @@ def test_a_tagger_in_five_minutes(
     assert "'NOUN'" in capsys.readouterr().out
 
 
+def test_looking_instead_of_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib", reason="`lveg plot` needs it")
+    printed = follow("looking", monkeypatch, tmp_path)
+    assert "┌" in printed["lveg draw my.model sentences.txt"]
+    for name in ("trees.html", "best.svg", "trees.tex", "runs.svg", "my.html"):
+        assert Path(name).stat().st_size > 1000
+    assert capsys.readouterr().out.startswith("<svg")
+
+
 def test_a_parser_from_your_treebank(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -107,6 +107,12 @@ class Tree:
         """Support for `pickle` and `copy`: the nodes as a flat list, so that depth does not matter."""
         return _from_rows, ([(node.label, len(node.children), node.word, node.lemma) for node in self],)
 
+    def _repr_svg_(self) -> str:
+        """The drawing that notebooks show."""
+        from lveg.drawing.svg import tree_svg
+
+        return tree_svg(self)
+
     def __repr__(self) -> str:
         text = str(self)
         return f"Tree({text if len(text) <= 80 else text[:77] + '...'!r})"

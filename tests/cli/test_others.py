@@ -16,7 +16,7 @@ from lveg.treebank.penn import parse_tree
 
 from .conftest import DATA, DOG, Run, Samples
 
-VERBS = ("train", "parse", "tag", "evaluate", "info", "sample", "demo")
+VERBS = ("train", "parse", "tag", "evaluate", "draw", "plot", "inspect", "info", "sample", "demo")
 
 
 def test_info_shows_options_and_scores(run: Run, samples: Samples) -> None:

@@ -25,6 +25,7 @@ from lveg.families.chain import word_tags
 from lveg.families.contextual.family import Contextual
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import ForestFamily, Judge
+from lveg.families.insight import Insight
 from lveg.families.product.family import Product
 from lveg.families.registry import Kind, bases_of, described, kinds, trainable, treebank_kind
 from lveg.forest.builders import Constraints
@@ -98,7 +99,29 @@ def random_factors(forest: Forest, seed: int) -> Floats:
     return log_factor
 
 
+def check_insights(insights: Sequence[Insight], names: Sequence[str]) -> None:
+    """What is said about symbols covers all of them, and consists of shares."""
+    for insight in insights:
+        assert [about.name for about in insight.symbols] == list(names)
+        for about in insight.symbols:
+            lists = [about.lists, *(subtype.lists for subtype in about.subtypes)]
+            shares = [[use.share for use in uses] for found in lists for uses in found.values()]
+            assert all(share > 0.0 for own in shares for share in own)
+            assert all(sum(own) < 1.0 + 1e-9 and own == sorted(own, reverse=True) for own in shares)
+            if about.subtypes and about.count:
+                assert sum(subtype.share for subtype in about.subtypes) == pytest.approx(1.0)
+            if about.gaussians is not None:
+                size, dim = about.gaussians.mean.shape
+                assert about.gaussians.std.shape == (size, dim)
+                assert len(about.gaussians.title) == len(about.gaussians.text) == len(about.gaussians.share) == size
+
+
 class TestParsers:
+    @parser_kinds
+    def test_insights(self, kind: Kind) -> None:
+        parser = trained(kind)
+        check_insights(parser.family.insights(parser.grammar), [symbol.name for symbol in parser.grammar.symbols])
+
     @parser_kinds
     def test_what_it_is(self, kind: Kind) -> None:
         assert kind.load_family().name == kind.name
@@ -251,6 +274,11 @@ def sequences(packed: Ints) -> Iterator[Ints]:
 
 
 class TestTaggers:
+    @tagger_kinds
+    def test_insights(self, kind: Kind) -> None:
+        tagger = trained_tagger(kind)
+        check_insights(tagger.family.insights(tagger.grammar), tagger.grammar.tags)
+
     @tagger_kinds
     def test_what_it_is(self, kind: Kind) -> None:
         assert kind.load_family().name == kind.name

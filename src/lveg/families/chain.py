@@ -12,6 +12,7 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.family import Family
+from lveg.families.insight import Insight, tag_view
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.grammar.lexicon import Tagged
 from lveg.kernels.chain import (
@@ -63,6 +64,10 @@ class Chains(Family):
     @abstractmethod
     def add(self, examples: Ints, slope: Floats) -> float:
         """The negative log conditional likelihood of the tags of examples; adds its derivative to `slope`."""
+
+    def insights(self, grammar: Grammar) -> list[Insight]:
+        """What was learned about each tag, for `lveg inspect`; without subtypes, its words and neighbours."""
+        return [tag_view(grammar).insight(self.name)]
 
     def examples(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Examples:
         """Sentences with their tags, as training examples."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lveg.families.family import Family, Stored
+from lveg.families.insight import Insight, tree_view
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.forest.reasons import LATENT, RULES, Part, difference, rule_terms
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -106,6 +107,13 @@ class Judge(Stored):
     @abstractmethod
     def log_prob(self, part: Forest, forest: Forest) -> float:
         """The log of the probability that a derivation of `forest` is in `part`."""
+
+    def insights(self, grammar: Grammar) -> list[Insight]:
+        """What was learned about each symbol, for `lveg inspect`; without subtypes, the rules and words it is used in.
+
+        A family that is made of several grammars returns one result for each.
+        """
+        return [tree_view(grammar).insight(self.name)]
 
 
 class ForestFamily(Family, Judge):

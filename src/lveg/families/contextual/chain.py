@@ -14,6 +14,7 @@ from lveg.errors import GrammarError
 from lveg.families.chain import ChainFamily, Chains, Factors, Lattices, lattices, with_lexicon, words_and_tags
 from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts, Stored
+from lveg.families.insight import Insight
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.grammar.lexicon import Tagged
@@ -104,6 +105,10 @@ class ContextualChain(Chains):
             "contexts": [{"context": context.name, **context.describe()} for context in self.contexts],
             **({} if self.pruner is None else {"pruner": self.pruner.describe()}),
         }
+
+    def insights(self, grammar: Grammar) -> list[Insight]:
+        """What the family without its contexts learned."""
+        return self.family.insights(grammar)
 
     def _packed(
         self, grammar: Grammar, words: Sequence[Sequence[str]], tags: Sequence[Sequence[int]] | None = None

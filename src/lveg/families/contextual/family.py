@@ -14,6 +14,7 @@ from lveg.errors import GrammarError
 from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import FORBIDDEN, SUMS, Ask, ForestFamily, Mask, Posterior
+from lveg.families.insight import Insight
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.forest.forest import Forest, part_of
 from lveg.forest.reasons import Part, difference, edge_text, real_edges
@@ -86,6 +87,10 @@ class Contextual(ForestFamily):
             "base": {"model": self.family.name, **self.family.describe()},
             "contexts": [{"context": context.name, **context.describe()} for context in self.contexts],
         }
+
+    def insights(self, grammar: Grammar) -> list[Insight]:
+        """What the family without its contexts learned."""
+        return self.family.insights(grammar)
 
     def pack(self, forest: Forest) -> Ints:
         """The packed forest and the inputs of each context: total length, the length of each array, the arrays."""

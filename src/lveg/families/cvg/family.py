@@ -15,6 +15,7 @@ from lveg.errors import GrammarError
 from lveg.families.cvg.listing import Listing, best_trees
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.families.forest import SUMS, Ask, ForestFamily, Mask, Posterior
+from lveg.families.insight import Insight
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -213,6 +214,10 @@ class Cvg(ForestFamily):
             "vectors_learned": len(inputs.names),
             "parameters": int(self.value.size),
         }
+
+    def insights(self, grammar: Grammar) -> list[Insight]:
+        """What the base learned."""
+        return self.base.insights(grammar)
 
     def pack(self, forest: Forest) -> Ints:
         """The packed list of the base's best trees."""

@@ -12,6 +12,7 @@ from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size
 from lveg.families.forest import SUMS, Ask, DiscreteFamily, ForestFamily, Posterior
 from lveg.families.gm.options import COVARIANCES
+from lveg.families.insight import Insight, tree_view
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.factors import split_batch, split_factors
@@ -146,6 +147,15 @@ class Gm(ForestFamily):
     def describe(self) -> Facts:
         """Numbers of components and dimensions."""
         return {"components": len(self.log_weight), "dim": len(self.mean), "parameters": int(self.value.size)}
+
+    def insights(self, grammar: Grammar) -> list[Insight]:
+        """The Gaussians of each symbol; a component's uses are its share of the weight in those of its rule."""
+        view, rule = tree_view(grammar), np.repeat(np.arange(grammar.n_rules), np.diff(self.ptr))
+        weight = np.exp(self.log_weight)
+        uses = grammar.count[rule] * weight / np.bincount(rule, weight, grammar.n_rules)[rule]
+        lhs, left, right = (begin + np.arange(len(rule)) for begin in self.first)
+        symbols = view.with_gaussians(rule, uses, [lhs, lhs, left, right], self.mean, np.exp(self.log_std))
+        return [view.insight(self.name, symbols)]
 
     def pack(self, forest: Forest) -> Ints:
         """The plan of a forest."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts
 from lveg.families.forest import SUMS, Ask, DiscreteFamily, Posterior, SubtypeRules, count_packed, pack, parts_of
+from lveg.families.insight import Insight, expected_uses, tree_view
 from lveg.forest.forest import Forest
 from lveg.grammar.estimate import STAY_PRIOR
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
@@ -166,6 +167,22 @@ class Subtyped(DiscreteFamily):
         finest.add_uses(packed, Ask([1.0] * count_packed(packed), slope))
         uses: Floats = (slope * finest.weight)[finest.rows]
         return uses
+
+    @property
+    def hierarchy(self) -> Ints | None:
+        """The group of each subtype at each level, if there is a hierarchy; (levels, n_subtypes)."""
+        return None
+
+    def insights(self, grammar: Grammar) -> list[Insight]:
+        """The subtypes of each symbol, with the rules and words that they are used in."""
+        view, rules = tree_view(grammar), self.subtype_rules()
+        rule = np.repeat(np.arange(grammar.n_rules), np.diff(rules.ptr))
+        slots = (rules.left, rules.right)
+        uses = expected_uses(grammar.count, rules.first, rule, rules.weight, rules.lhs, slots)
+        is_word = rule >= grammar.lexical_start
+        over_rules, over_words = np.where(is_word, NONE, rules.lhs), np.where(is_word, rules.lhs, NONE)
+        owners = [over_rules, over_words, *slots]
+        return [view.insight(self.name, view.with_subtypes(rules.first, rule, uses, owners, self.hierarchy))]
 
     def describe(self) -> Facts:
         """Numbers of subtypes and parameters."""

@@ -11,6 +11,7 @@ import numpy as np
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import Judge, Mask, Posterior
+from lveg.families.insight import Insight
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.forest.forest import Forest
 from lveg.forest.reasons import LATENT, RULES, Part, difference, mixture, rule_terms
@@ -53,6 +54,10 @@ class Product(Judge):
     def describe(self) -> Facts:
         """The descriptions of the members."""
         return {"members": [{"model": member.name, **member.describe()} for member in self.members]}
+
+    def insights(self, grammar: Grammar) -> list[Insight]:
+        """The results of all members."""
+        return [insight for member in self.members for insight in member.insights(grammar)]
 
     def posterior(self, forest: Forest) -> Posterior:
         """Means of the members' posteriors, and as `log_rule` the sum of their logs  [math: product]."""

@@ -61,6 +61,11 @@ class SplitMerge(Subtyped):
         return self.grammar
 
     @property
+    def hierarchy(self) -> Ints:
+        """The group of each subtype at each coarser level."""
+        return self.groups
+
+    @property
     def value(self) -> Floats:
         """The log weights of the finest grammar."""
         return self.grammar.value

@@ -11,6 +11,7 @@ from lveg.errors import GrammarError
 from lveg.families.chain import ChainFamily, open_table, tag_table
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.families.gm.options import COVARIANCES
+from lveg.families.insight import Insight, tag_view
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.chain import Posteriors, TagTable
 from lveg.kernels.chain_gm import GmArrays, run
@@ -86,6 +87,21 @@ class TagGm(ChainFamily):
     def describe(self) -> Facts:
         """The shape and the number of parameters."""
         return {**self.facts(), "parameters": int(self.value.size)}
+
+    def insights(self, grammar: Grammar) -> list[Insight]:
+        """The Gaussians of each tag; a component's uses are its share of the weight in those of its rule."""
+        view, k, links = tag_view(grammar), self.components, self.tags * (self.tags + 1)
+        n_words = grammar.n_rules - grammar.lexical_start if self.by_word else 0
+        rule = np.repeat(np.arange(grammar.lexical_start + n_words), k)
+        weight, mean, variance = self.numbers
+        heft = weight[: len(rule)]
+        uses = grammar.count[rule] * heft / np.bincount(rule, heft, grammar.n_rules)[rule]
+        own = np.arange(len(rule))
+        is_start = rule >= grammar.root_start
+        word = own - grammar.lexical_start * k + 2 * links * k
+        before = links * k + np.where(is_start, own - self.tags * k, own)
+        symbols = view.with_gaussians(rule, uses, [word, own, before], mean, np.sqrt(variance))
+        return [view.insight(self.name, symbols)]
 
     def parts(self, vector: Floats) -> GmArrays:
         """Views of a parameter-shaped vector as weights, means and deviations."""

@@ -10,7 +10,8 @@ import numpy as np
 from lveg.errors import GrammarError
 from lveg.families.chain import ChainFamily, open_table, tag_table
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
-from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.families.insight import Insight, expected_uses, tag_view
+from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
 from lveg.kernels.chain import Posteriors, TagTable
 from lveg.kernels.chain_lvg import LvgArrays, run
 
@@ -81,6 +82,27 @@ class TagLvg(ChainFamily):
     def describe(self) -> Facts:
         """Numbers of subtypes and parameters."""
         return {"subtypes": self.subtypes, "parameters": int(self.value.size)}
+
+    def insights(self, grammar: Grammar) -> list[Insight]:
+        """The subtypes of each tag, with the words and neighbours that they are used with."""
+        if self.subtypes == 1:
+            return super().insights(grammar)
+        view, t, n = tag_view(grammar), self.tags, self.subtypes
+        first, own = np.arange(0, t * n + 1, n), np.arange(t * n)
+        weight, owner = self.weight, grammar.rule_lhs[grammar.lexical_start :][: self.n_emissions]
+        emits = ((owner - grammar.n_nonterminals)[:, None] * n + np.arange(n)).ravel()
+        tag, none = own // n, np.full(t * n, NONE)
+        rule = np.concatenate([
+            (tag[:, None] * t + tag[None, :]).ravel(), t * t + tag, grammar.root_start + tag,
+            np.repeat(grammar.lexical_start + np.arange(len(owner)), n),
+        ])  # fmt: skip
+        heft = np.concatenate([part.ravel() for part in (weight.transition, weight.end, weight.start, weight.emission)])
+        lhs = np.concatenate([np.repeat(own, t * n), own, none, emits])
+        reached = np.concatenate([np.tile(own, t * n), none, own, np.full(len(emits), NONE)])
+        uses = expected_uses(grammar.count, first, rule, heft, lhs, [reached])
+        is_word = rule >= grammar.lexical_start
+        slots = [np.where(is_word, lhs, NONE), np.where(is_word, NONE, lhs), reached]
+        return [view.insight(self.name, view.with_subtypes(first, rule, uses, slots))]
 
     @cached_property
     def weight(self) -> LvgArrays:
