@@ -126,7 +126,10 @@ def described(name: str, item: Any) -> str:
         return text
     signature = inspect.signature(function)
     shown = [
-        one.replace(annotation=Bare(one.annotation) if one.annotation is not one.empty else one.empty)
+        one.replace(
+            annotation=Bare(one.annotation) if one.annotation is not one.empty else one.empty,
+            default=Bare("...") if " at 0x" in repr(one.default) else one.default,
+        )
         for one in signature.parameters.values()
         if one.name not in ("self", "cls")
     ]
