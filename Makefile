@@ -1,10 +1,10 @@
-# make demo | test | check | bench: each builds .venv first where it is missing or out of date.
+# make demo | test | check | bench | docs: each builds .venv first where it is missing or out of date.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 DEV := .venv/.dev
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench docs clean
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -22,12 +22,18 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(DEV)
-	$(BIN)/ruff check src tests benchmarks experiments
-	$(BIN)/ruff format --check src tests benchmarks experiments
+	$(BIN)/ruff check src tests benchmarks experiments docs
+	$(BIN)/ruff format --check src tests benchmarks experiments docs
 	$(BIN)/mypy
 
 bench: $(DEV)
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+docs: $(READY)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -e '.[docs]'
+	$(BIN)/python docs/make_reference.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open build/site/index.html"
 
 clean:
 	rm -rf .venv build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
