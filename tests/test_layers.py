@@ -54,6 +54,7 @@ LAYERS = {
     "output": "model decoding forest treebank drawing",
     "training": "model model_io evaluation families.registry families.forest families.chain learning task_options "
     "treebank chart grammar",
+    "serve": "model model_io output forest grammar kernels",
     "cli": "*",
     "__main__": "cli",
     "": "",

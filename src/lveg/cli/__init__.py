@@ -20,7 +20,7 @@ from lveg.cli.console import survive_stderr
 from lveg.cli.options import EXIT_STATUS
 from lveg.errors import LvegError
 
-VERBS = ("train", "parse", "tag", "evaluate", "info", "combine", "sample", "warm", "demo")
+VERBS = ("train", "parse", "tag", "evaluate", "info", "combine", "serve", "sample", "warm", "demo")
 _HELP = "Train taggers and parsers on your own treebank, use them, and score them."
 
 
