@@ -100,7 +100,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     found = {}
     for task, model, read in (("parser", "pcfg", some_trees), ("tagger", "hmm", some_tagged)):
         found[task] = folder / f"{task}.model"
-        save_model(train(task, read(small_file(folder, task, 400)), model=model), str(found[task]))  # type: ignore[operator]
+        save_model(train(task, read(small_file(folder, task, 400)), model=model), str(found[task]))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -13,12 +14,12 @@ from typing import Any
 
 import pytest
 from cli.conftest import run_main
-from serve.conftest import MAX_WORDS, Server, running
 
 import lveg
 from lveg.serve.api import ParseRequest
 from lveg.serve.desk import Desk
 from lveg.serve.supplies import Supplies, names_of
+from serve.conftest import MAX_WORDS, Server, running
 
 DOG = "The dog saw a cat with a telescope ."
 
@@ -223,3 +224,11 @@ def test_errors_before_the_start_are_one_line(models: dict[str, Path], tmp_path:
 
 def test_models_have_different_names() -> None:
     assert names_of(map(Path, ["a/my.model", "b/my.model", "my.model", "x"])) == ["my", "my-2", "my-3", "x"]
+
+
+def test_the_requests_of_the_guide(server: Server) -> None:
+    guide = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "serve.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^    curl \S+8000(\S+) .* -d '(.*)'$", guide, re.MULTILINE)
+    assert len(commands) == 3
+    for path, body in commands:
+        assert server.ask("POST", path, body.encode(), content_type="application/json").status == 200

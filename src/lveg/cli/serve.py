@@ -32,7 +32,7 @@ def serve(
     Click a constituent to say that it is one or is none, or a tag to choose another
     one: the parse follows. Everything stays on this machine, and the page works
     offline. POST /api/parse and /api/tag are for programs; /openapi.json describes
-    them. Ctrl-C ends the server. Needs the extra `serve`: pip install 'lveg[serve]'.
+    them. Ctrl-C ends the server. Needs the extra `serve`: pip install -e '.[serve]'.
 
         lveg serve my.model
     """
@@ -47,7 +47,7 @@ def serve(
         from lveg.serve.server import serve as run
         from lveg.serve.supplies import Supplies, names_of
     except ModuleNotFoundError as error:
-        raise UsageError(f"lveg serve needs {error.name}: run pip install 'lveg[serve]'") from None
+        raise UsageError(f"lveg serve needs {error.name}: install lveg with its extra, as in pip install -e '.[serve]'") from None
 
     data = [read_whole(str(model)) for model in models]
     listener = listen(host, port)

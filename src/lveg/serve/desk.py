@@ -139,10 +139,10 @@ def _shown(posteriors: list[dict[str, float]]) -> list[dict[str, float]]:
 
 
 def _facts(name: str, model: Model) -> ModelFacts:
-    is_parser = isinstance(model, Parser)
-    labels = sorted(model.grammar.labels) if is_parser else []
-    column = "xpos" if is_parser else model.column
-    return ModelFacts(name, model.task, model.family.name, labels, sorted(model.grammar.tags), column)
+    kind, tags = model.family.name, sorted(model.grammar.tags)
+    if isinstance(model, Parser):
+        return ModelFacts(name, "parser", kind, sorted(model.grammar.labels), tags, "xpos")
+    return ModelFacts(name, "tagger", kind, [], tags, model.column)
 
 
 def _warm(model: Model) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable
 
@@ -25,7 +26,7 @@ MAX_CONNECTIONS = 200
 class _Protocol(H11Protocol):
     """Closes connections that send no complete header in time."""
 
-    def connection_made(self, transport) -> None:  # type: ignore[no-untyped-def, override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.loop.call_later(HEADER_SECONDS, self._close_if_silent)
 

@@ -9,6 +9,7 @@ import { PAGE, drawTree, keyOf, nodesOf, readTree } from "./tree.js";
 import { bySpan, drawTriangle } from "./triangle.js";
 
 const KBEST = 10;
+const LEAST = 0.75; // scale to which pictures shrink where there is too little room
 const PAUSE = 200; // milliseconds after the last key until the text is analysed
 
 let server = { models: [], raw: false, max_words: 0 };
@@ -245,10 +246,16 @@ function treeView(model, sentence) {
   });
   return [
     stepper(sentence, rank),
-    html("div", { class: "scroll" }, picture),
-    html("details", { open: true }, html("summary", {}, "Probabilities of constituents"), html("div", { class: "scroll" }, triangle)),
+    fitted(picture),
+    html("details", { open: true }, html("summary", {}, "Probabilities of constituents"), fitted(triangle)),
     exports(TREE_FORMATS, { model, sentence, rank }),
   ];
+}
+
+/** A picture that shrinks a little where there is too little room, and then scrolls. */
+function fitted(picture) {
+  picture.style.minWidth = `${LEAST * picture.getAttribute("width")}px`;
+  return html("div", { class: "scroll" }, picture);
 }
 
 function stepper(sentence, rank) {
