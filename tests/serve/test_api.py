@@ -18,6 +18,7 @@ from cli.conftest import run_main
 import lveg
 from lveg.serve.api import ParseRequest
 from lveg.serve.desk import Desk
+from lveg.serve.example import example_sentence
 from lveg.serve.supplies import Supplies, names_of
 from serve.conftest import MAX_WORDS, Server, running
 
@@ -232,3 +233,9 @@ def test_the_requests_of_the_guide(server: Server) -> None:
     assert len(commands) == 3
     for path, body in commands:
         assert server.ask("POST", path, body.encode(), content_type="application/json").status == 200
+
+
+def test_workers_warm_up_with_a_sentence_that_the_grammar_derives(models: dict[str, Path]) -> None:
+    parser = lveg.load(str(models["parser"]))
+    assert isinstance(parser, lveg.Parser)
+    assert parser.parse(example_sentence(parser.grammar, parser.weight)).fallback is None

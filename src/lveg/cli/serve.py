@@ -12,7 +12,7 @@ Host = Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 for o
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for any free one.")]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, help="How many requests are worked on at a time, each in a process; at most 2 if not given."),
+    typer.Option(min=1, help="Number of processes, each for one request at a time; at most 2 if not given."),
 ]
 Deadline = Annotated[float, typer.Option(min=0.01, help="Seconds after which a request is stopped.")]
 MaxWords = Annotated[int, typer.Option(min=1, help="The largest number of words in a request.")]
@@ -29,10 +29,11 @@ def serve(
     """Parse and tag on a page in the browser, with one model or several side by side.
 
     Type a sentence and see its tree with the probability of each constituent.
-    Click a constituent to say that it is one or is none, or a tag to choose another
-    one: the parse follows. Everything stays on this machine, and the page works
-    offline. POST /api/parse and /api/tag are for programs; /openapi.json describes
-    them. Ctrl-C ends the server. Needs the extra `serve`: pip install -e '.[serve]'.
+    Click a constituent to say that it is one or that it is none, or a tag to
+    choose another one: the parse follows. Nothing leaves this machine, and the
+    page works offline. POST /api/parse and /api/tag are for programs, and
+    /openapi.json describes them. Ctrl-C ends the server. This needs starlette
+    and uvicorn, which are the extra `serve` of lveg.
 
         lveg serve my.model
     """
@@ -47,7 +48,9 @@ def serve(
         from lveg.serve.server import serve as run
         from lveg.serve.supplies import Supplies, names_of
     except ModuleNotFoundError as error:
-        raise UsageError(f"lveg serve needs {error.name}: install lveg with its extra, as in pip install -e '.[serve]'") from None
+        raise UsageError(
+            f"lveg serve needs {error.name}: install lveg with its extra, as in pip install -e '.[serve]'"
+        ) from None
 
     data = [read_whole(str(model)) for model in models]
     listener = listen(host, port)

@@ -28,6 +28,9 @@ from lveg.serve.problems import ApiError
 MAX_BODY = 1_000_000
 """Bytes of the largest body."""
 
+MAX_DROPPED = 10_000_000
+"""Bytes of a body that is too large which are read and dropped: many clients read no answer before all is sent."""
+
 BODY_SECONDS = 10.0
 """How long a body may take to arrive."""
 
@@ -102,19 +105,19 @@ async def _body(request: HttpRequest) -> bytes:
     """The body, if it is JSON, not too large and in time."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise ApiError(415, "type", "expected a body of type application/json")
-    too_large = ApiError(413, "too_large", f"a body may have at most {MAX_BODY:,} bytes")
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > MAX_BODY:
-        raise too_large
-    body = bytearray()
+    body, size = bytearray(), 0
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for chunk in request.stream():
-                body += chunk
-                if len(body) > MAX_BODY:
-                    raise too_large
+                size += len(chunk)
+                if size <= MAX_BODY:
+                    body += chunk
+                elif size > MAX_DROPPED:
+                    break
     except TimeoutError:
         raise ApiError(408, "slow", f"the body took more than {BODY_SECONDS:g} seconds") from None
+    if size > MAX_BODY:
+        raise ApiError(413, "too_large", f"a body may have at most {MAX_BODY:,} bytes")
     return bytes(body)
 
 
