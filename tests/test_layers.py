@@ -57,6 +57,7 @@ LAYERS = {
     "training": "model model_io evaluation families.registry families.forest families.chain learning task_options "
     "treebank chart grammar",
     "inspection": "drawing model model_io families.insight grammar",
+    "serve": "model model_io output forest grammar kernels",
     "cli": "*",
     "__main__": "cli",
     "": "",

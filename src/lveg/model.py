@@ -15,7 +15,7 @@ from lveg._version import __version__
 from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses
 from lveg.decoding.derivations import DECODERS, decode, tree_of
 from lveg.decoding.explain import Explanation, explain
-from lveg.decoding.marginals import Span, constituents, sharpen
+from lveg.decoding.marginals import Span, constituents, sharpen, tags_by_word
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
 from lveg.families.chain import Chains, word_tags
@@ -73,8 +73,8 @@ class Parse:
 
     log_sentence: log P(sentence), None if undefined. fallback: None, or the fallback that was used (see chart.coarse;
     the name of the treebank grammar's family if the finer grammar had no derivation). constituents: P(constituent |
-    sentence), if requested. explanations: what supports each constituent of the best tree, if requested; empty for a
-    flat tree.
+    sentence), if requested. posteriors: P(tag | sentence) of the possible tags of each word, most probable first, if
+    requested. explanations: what supports each constituent of the best tree, if requested; empty for a flat tree.
     """
 
     words: list[str]
@@ -82,6 +82,7 @@ class Parse:
     log_sentence: float | None
     fallback: str | None
     constituents: dict[Span, float] = field(default_factory=dict)
+    posteriors: list[dict[str, float]] = field(default_factory=list)
     explanations: list[Explanation] = field(default_factory=list)
 
     @property
@@ -195,7 +196,7 @@ class Parser:
         words: a list, or a text whose words are separated by white space. decoder: max-rule, viterbi or mbr; by
         default, the one recorded in the model. within: trees of the same words, from any parser; if the grammar derives
         any of them, analyses are restricted to the rules of these trees. marginals, explained: whether to return the
-        probabilities of constituents, and explanations of the constituents of the best tree.
+        probabilities of constituents and tags, and explanations of the constituents of the best tree.
         """
         _check(count, p_min)
         words = [escape_word(word) for word in words_of(words)]
@@ -246,8 +247,9 @@ class Parser:
         shares = constituents(grammar, forest, posterior) if marginals else {}
         if self.sharpness != 1.0:
             shares = {span: sharpen(share, self.sharpness) for span, share in shares.items()}
+        posteriors = tags_by_word(grammar, forest, posterior) if marginals else []
         reasons = explain(grammar, parses.weight, forest, family, posterior, best[0][1]) if explained else []
-        return Parse(list(words), trees, log_sentence, fallback, shares, reasons)
+        return Parse(list(words), trees, log_sentence, fallback, shares, posteriors, reasons)
 
     def explain(self, words: str | Sequence[str], decoder: str | None = None) -> list[Explanation]:
         """What supports each constituent of the best tree, outer constituents first; see `parse`."""

@@ -111,11 +111,15 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
 
 def load_model(path: str) -> Model:
     """The model in a file, checked; raises ModelError if the file is not a complete model file."""
-    data = read_whole(path)
+    return model_of(read_whole(path), path)
+
+
+def model_of(data: bytes, name: str) -> Model:
+    """The model in the bytes of a file, checked; errors begin with the name."""
     try:
         return _decode(data)
     except ModelError as error:
-        raise ModelError(f"{path}: {error}") from None
+        raise ModelError(f"{name}: {error}") from None
 
 
 def _decode(data: bytes) -> Model:

@@ -20,7 +20,9 @@ from lveg.cli.console import survive_stderr
 from lveg.cli.options import EXIT_STATUS
 from lveg.errors import LvegError
 
-VERBS = ("train", "parse", "tag", "evaluate", "draw", "plot", "inspect", "info", "combine", "sample", "warm", "demo")
+VERBS = (
+    "train", "parse", "tag", "evaluate", "serve", "draw", "plot", "inspect", "info", "combine", "sample", "warm", "demo",
+)  # fmt: skip
 _HELP = "Train taggers and parsers on your own treebank, use them, and score them."
 
 

@@ -84,6 +84,15 @@ def tag_posteriors(grammar: Grammar, forest: Forest, posterior: Posterior) -> Fl
     return share
 
 
+def tags_by_word(grammar: Grammar, forest: Forest, posterior: Posterior) -> list[dict[str, float]]:
+    """P(tag | sentence) of the tags that the forest allows for each word, most probable first."""
+    found = []
+    for row in tag_posteriors(grammar, forest, posterior):
+        order = np.argsort(-row, kind="stable")[: np.count_nonzero(row)]
+        found.append({grammar.tags[tag]: float(row[tag]) for tag in order})
+    return found
+
+
 def sharpen(probability: float, sharpness: float) -> float:
     """The probability with its log odds multiplied by a factor; clipped to 1e-12 from 0 and 1."""
     probability = min(max(probability, 1e-12), 1.0 - 1e-12)

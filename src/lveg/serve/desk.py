@@ -1,0 +1,153 @@
+"""What a worker does: answers requests with its models."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from lveg.errors import GrammarError, LvegError
+from lveg.forest.builders import Constraints
+from lveg.model import Model, Parse, Parser, Tagger, Tagging, words_of
+from lveg.model_io import model_of
+from lveg.output import SHOWN_FROM
+from lveg.serve.api import (
+    Constituent,
+    Given,
+    ModelFacts,
+    ParseAnswer,
+    ParsedSentence,
+    ParseRequest,
+    Request,
+    ScoredTags,
+    ScoredTree,
+    TagAnswer,
+    TaggedSentence,
+    TagRequest,
+)
+from lveg.serve.example import example_sentence
+from lveg.serve.problems import ApiError, too_many_words
+from lveg.serve.supplies import Supplies
+
+Task = TypeVar("Task", Parser, Tagger)
+
+
+class Desk:
+    """The models of a worker, ready to use."""
+
+    def __init__(self, supplies: Supplies) -> None:
+        self.supplies = supplies
+        self.models = {name: model_of(data, name) for name, data in supplies.models.items()}
+        for model in self.models.values():
+            _warm(model)
+
+    def facts(self) -> list[ModelFacts]:
+        """The models, in the order in which they were given."""
+        return [_facts(name, model) for name, model in self.models.items()]
+
+    def answer(self, request: Request) -> bytes:
+        """The answer as JSON; raises ApiError if there is none."""
+        try:
+            if isinstance(request, ParseRequest):
+                return msgspec.json.encode(self.parse(request))
+            assert isinstance(request, TagRequest)
+            return msgspec.json.encode(self.tag(request))
+        except LvegError as error:
+            raise ApiError(422, "refused", str(error)) from None
+
+    def parse(self, request: ParseRequest) -> ParseAnswer:
+        """The sentences of a request, parsed."""
+        name, parser = self._chosen(request, Parser)
+        sentences = self._sentences(request)
+        given = request.constraints or Given()
+        if request.constraints is not None and len(sentences) != 1:
+            raise ApiError(422, "constraints", f"constraints are for one sentence, and there are {len(sentences)}")
+        parses = [
+            parser.parse(words, request.decoder, request.kbest, constraints_of(given, len(words)), marginals=True)
+            for words in sentences
+        ]
+        return ParseAnswer(name, [_parsed(words, parse) for words, parse in zip(sentences, parses, strict=True)])
+
+    def tag(self, request: TagRequest) -> TagAnswer:
+        """The sentences of a request, tagged."""
+        name, tagger = self._chosen(request, Tagger)
+        if request.kbest > 1 and request.decoder == "posterior":
+            raise ApiError(422, "decoder", "kbest lists sequences: leave out the decoder posterior")
+        taggings = tagger.tag_all(self._sentences(request), request.decoder, request.kbest, posteriors=True)
+        return TagAnswer(name, [_tagged(tagging) for tagging in taggings])
+
+    def _chosen(self, request: Request, task: type[Task]) -> tuple[str, Task]:
+        """The model that a request names, or the first one for the task."""
+        for name, model in self.models.items():
+            if request.model in (None, name) and isinstance(model, task):
+                return name, model
+        if request.model in self.models:
+            other = "tagger: use /api/tag" if task is Parser else "parser: use /api/parse"
+            raise ApiError(422, "task", f"this model is a {other}")
+        raise ApiError(404, "model", f"there is no such {task.task}: see /api/models")
+
+    def _sentences(self, request: Request) -> list[list[str]]:
+        """The words of each sentence of a request; lines without words are left out."""
+        if (request.text is None) == (request.words is None):
+            raise ApiError(422, "input", "expected either text or words")
+        if request.words is not None:
+            found = [request.words]
+        elif request.raw and self.supplies.tokenise is not None:
+            found = [list(words) for words in self.supplies.tokenise(request.text or "")]
+        else:
+            found = [words_of(line) for line in (request.text or "").split("\n")]
+        if sum(map(len, found)) > self.supplies.max_words:
+            raise too_many_words(self.supplies.max_words)
+        return [words for words in found if words]
+
+
+def constraints_of(given: Given, n_words: int) -> Constraints:
+    """The constraints for the parser."""
+    for position in given.tags:
+        if not 0 <= position < n_words:
+            raise GrammarError(f"word {position} was given a tag: expected a position from 0 to {n_words - 1}")
+    return Constraints(
+        tuple((span.start, span.end) for span in given.spans),
+        tuple((span.start, span.end) for span in given.not_spans),
+        tuple(given.tags.get(position) for position in range(n_words)) if given.tags else None,
+    )
+
+
+def _parsed(words: list[str], parse: Parse) -> ParsedSentence:
+    return ParsedSentence(
+        words,
+        parse.log_sentence,
+        parse.fallback,
+        [ScoredTree(str(one.tree), one.log_prob, one.score) for one in parse.trees],
+        [Constituent(*span, share) for span, share in parse.constituents.items() if share >= SHOWN_FROM],
+        _shown(parse.posteriors),
+    )
+
+
+def _tagged(tagging: Tagging) -> TaggedSentence:
+    return TaggedSentence(
+        tagging.words,
+        tagging.log_sentence,
+        tagging.fallback,
+        [ScoredTags(one.tags, one.confidence, one.log_prob, one.score) for one in tagging.sequences],
+        _shown(tagging.posteriors),
+    )
+
+
+def _shown(posteriors: list[dict[str, float]]) -> list[dict[str, float]]:
+    return [{tag: share for tag, share in shares.items() if share >= SHOWN_FROM} for shares in posteriors]
+
+
+def _facts(name: str, model: Model) -> ModelFacts:
+    kind, tags = model.family.name, sorted(model.grammar.tags)
+    if isinstance(model, Parser):
+        return ModelFacts(name, "parser", kind, sorted(model.grammar.labels), tags, "xpos")
+    return ModelFacts(name, "tagger", kind, [], tags, model.column)
+
+
+def _warm(model: Model) -> None:
+    """Analyse a sentence, so that kernels are loaded and tables filled before the first request."""
+    if isinstance(model, Parser):
+        model.parse(example_sentence(model.grammar, model.weight), count=2, marginals=True)
+    else:
+        model.tag(model.grammar.lexicon.words[:5], posteriors=True)

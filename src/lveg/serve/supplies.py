@@ -1,0 +1,33 @@
+"""What a worker is started with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+Tokenise = Callable[[str], Sequence[Sequence[str]]]
+"""Finds the sentences of a raw text, and their words."""
+
+
+@dataclass(frozen=True)
+class Supplies:
+    """The bytes of each model's file by name, and how a worker works.
+
+    tokenise: a function for raw text, which can be pickled; None to separate words by white space.
+    """
+
+    models: dict[str, bytes]
+    max_words: int
+    tokenise: Tokenise | None = None
+
+
+def names_of(files: Iterable[Path]) -> list[str]:
+    """A name for each model: that of its file without extension, with a number if it is taken."""
+    names: list[str] = []
+    for file in files:
+        name, number = file.stem, 2
+        while name in names:
+            name, number = f"{file.stem}-{number}", number + 1
+        names.append(name)
+    return names
