@@ -17,7 +17,7 @@ from lveg._version import __version__
 if TYPE_CHECKING:
     from lveg.drawing import draw_text as draw_text
     from lveg.errors import LvegError as LvegError
-    from lveg.forest.builders import Constraints as Constraints
+    from lveg.forest.constraints import Constraints as Constraints
     from lveg.model import Parse as Parse
     from lveg.model import Parser as Parser
     from lveg.model import Tagger as Tagger
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Cleaning": "lveg.trees",
-    "Constraints": "lveg.forest.builders",
+    "Constraints": "lveg.forest.constraints",
     "LvegError": "lveg.errors",
     "Parse": "lveg.model",
     "Parser": "lveg.model",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lveg.chart.coarse import MAX_WORDS
 from lveg.errors import GrammarError, UsageError
-from lveg.forest.builders import NO_CONSTRAINTS, Constraints
+from lveg.forest.constraints import NO_CONSTRAINTS, Constraints
 from lveg.model import CHUNK, Parse, Parser, Tagger, Tagging
 from lveg.parallel import chunks, ordered_map
 from lveg.treebank.source import display_name

@@ -22,7 +22,7 @@ from lveg.families.chain import Chains, word_tags
 from lveg.families.forest import Judge
 from lveg.families.product.family import Product
 from lveg.families.registry import treebank_kind
-from lveg.forest.builders import NO_CONSTRAINTS, Constraints, intersect
+from lveg.forest.constraints import NO_CONSTRAINTS, Constraints, intersect
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Floats, Grammar, Ints, same_rules
 from lveg.grammar.symbols import PHRASE
@@ -313,7 +313,7 @@ class Parser:
 
     def _flat_tree(self, words: Sequence[str], constraints: Constraints) -> Tree:
         """Every word under its most frequent tag, all under the most frequent phrase label."""
-        given = constraints.tags or (None,) * len(words)
+        given = constraints.given_tags(len(words))
         tags = [
             tag or self._commonest_tag[terminal]
             for tag, terminal in zip(given, self.grammar.lexicon.terminals(words), strict=True)

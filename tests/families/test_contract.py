@@ -27,7 +27,7 @@ from lveg.families.family import Arrays, Facts
 from lveg.families.forest import ForestFamily, Judge
 from lveg.families.product.family import Product
 from lveg.families.registry import Kind, bases_of, described, kinds, trainable, treebank_kind
-from lveg.forest.builders import Constraints
+from lveg.forest.constraints import Constraints
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.assemble import STAY
@@ -209,10 +209,10 @@ class TestParsers:
             parse = trained(kind).parse(words, constraints=Constraints(tags=tags))
             assert tuple(parse.tree.tags()) == tags
             spans = [(start, end) for node, start, end in tree.spans()[2:] if node.word is None and end - start > 1]
-            parse = trained(kind).parse(words, constraints=Constraints(constituents=tuple(spans)))
+            parse = trained(kind).parse(words, constraints=Constraints(spans=tuple(spans)))
             found = {(start, end) for node, start, end in parse.tree.spans() if node.word is None}
             assert set(spans) <= found
-            parse = trained(kind).parse(words, constraints=Constraints(not_constituents=tuple(spans[:1])))
+            parse = trained(kind).parse(words, constraints=Constraints(not_spans=tuple(spans[:1])))
             assert not {(start, end) for node, start, end in parse.tree.spans()[2:] if node.word is None} & set(
                 spans[:1]
             )
