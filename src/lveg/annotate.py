@@ -35,7 +35,7 @@ class ParseSettings:
 
 @dataclass(frozen=True)
 class TagSettings:
-    """How sentences are tagged, as in `Tagger.tag_all`."""
+    """How sentences are tagged, as in `Tagger.tag`."""
 
     decoder: str | None = None
     count: int = 1
@@ -88,7 +88,7 @@ def tag_all(
 
     def work(chunk: list[Input]) -> list[tuple[Input, Tagging]]:
         words = [sentence.words for sentence in chunk]
-        taggings = tagger.tag_all(words, settings.decoder, settings.count, settings.posteriors)
+        taggings = tagger.tag_chunk(words, settings.decoder, settings.count, settings.posteriors)
         return list(zip(chunk, taggings, strict=True))
 
     for pairs in ordered_map(work, chunks(sentences, chunk_size), threads, ahead=2):

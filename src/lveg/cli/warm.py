@@ -33,7 +33,7 @@ def warm(
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    from lveg.cli.console import say
+    from lveg.progress import say
     from lveg.errors import UsageError
     from lveg.families.registry import trainable
     from lveg.parallel import default_threads
