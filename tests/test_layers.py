@@ -29,7 +29,7 @@ LAYERS = {
     "report": "",
     "progress": "report",
     "parallel": "",
-    "trees": "",
+    "trees": "errors",
     "files": "",
     "container": "files",
     "drawing": "",
@@ -55,6 +55,7 @@ LAYERS = {
     "output": "model decoding forest treebank drawing",
     "training": "model model_io evaluation families.registry families.forest families.chain learning task_options "
     "treebank chart grammar",
+    "adapters": "model model_io training evaluation treebank grammar",
     "cli": "*",
     "__main__": "cli",
     "": "",

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from lveg.errors import UsageError
+
 ROOT = "TOP"
 """Label of the outer bracket, and of the start symbol. EVALB's parameter files delete this label."""
 
@@ -113,7 +115,7 @@ class Tree:
         while stack:
             node = stack.pop()
             if isinstance(node, str):
-                raise ValueError(f"the word {node!r} has no tag: it must be the only child of a node")
+                raise UsageError(f"the word {node!r} has no tag: it must be the only child of a node")
             inside = list(node)
             is_tag = len(inside) == 1 and isinstance(inside[0], str)
             rows.append((str(node.label()), 0 if is_tag else len(inside), inside[0] if is_tag else None, None))

@@ -224,7 +224,8 @@ class Grammar:
 
     def rule(self, text: str) -> int:
         """The number of a rule written as by `describe_rule`: `NP -> DT @NP`, `ROOT -> S`, `NN -> dog`."""
-        head, *middle, tail = text.split(" -> ")
+        *above, tail = text.split(" -> ")
+        head, middle = above[0] if above else "", above[1:]
         of_name = self._symbols_by_name
         heads = [NONE] if head == "ROOT" else of_name.get(head, [])
         slots = [of_name.get(name, []) for name in tail.split(" ")]
