@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, cast
 
@@ -59,9 +60,9 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     column: str | None = None
 
 
-def save_model(model: Model, path: str) -> None:
+def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """Write the model to a temporary file next to `path`, sync it and rename it: all of it is written, or nothing."""
-    write(path, *_encode(model))
+    write(os.fspath(path), *_encode(model))
 
 
 def model_fingerprint(model: Model) -> str:
@@ -99,9 +100,9 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
     return text, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
-def load_model(path: str) -> Model:
+def load_model(path: str | os.PathLike[str]) -> Model:
     """The model in a file, checked; raises ModelError if the file is not a complete model file."""
-    data = read_whole(path)
+    data = read_whole(os.fspath(path))
     try:
         return _decode(data)
     except ModelError as error:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
@@ -44,6 +43,7 @@ from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions
 from lveg.treebank.given import Pairs, Sentences, Trees, given_tags, given_trees, items_of, named
 from lveg.treebank.source import Faults
 from lveg.trees import Cleaning, Tree, trees_fingerprint
+
 
 @dataclass(frozen=True)
 class Setting:

@@ -17,7 +17,7 @@ from lveg.families.pcfg.family import Pcfg
 from lveg.forest.constraints import Constraints, intersect
 from lveg.forest.forest import Forest
 
-CASES = [case for case in random_cases(250, seed=21, most=120)]
+CASES = list(random_cases(250, seed=21, most=120))
 
 
 def _satisfies(case: Case, one: Derivation, constraints: Constraints) -> bool:
@@ -42,7 +42,9 @@ def _draw(case: Case, dice: random.Random) -> Constraints | None:
         for _ in range(count):
             start = dice.randrange(n)
             end = dice.randint(start + 1, n)
-            kinds = sorted({label for one in case.found for label, *at in brackets(case.toy, one) if at == [start, end]})
+            kinds = sorted(
+                {label for one in case.found for label, *at in brackets(case.toy, one) if at == [start, end]}
+            )
             label = dice.choice([None, *kinds, *kinds])
             found.append((start, end) if label is None else (start, end, label))
         return found
@@ -107,7 +109,9 @@ def test_pruning_is_loosened_for_an_improbable_label() -> None:
     """Under a high threshold only the likely label survives; the other one is found by loosening it."""
     found = set()
     for case in CASES:
-        for start, end, label in sorted({(s, e, label) for one in case.found for label, s, e in brackets(case.toy, one)}):
+        for start, end, label in sorted(
+            {(s, e, label) for one in case.found for label, s, e in brackets(case.toy, one)}
+        ):
             constraints = Constraints([(start, end, label)])
             parses = CoarseParser(*subject(case.toy)).parses(case.words, 0.9, constraints=constraints)
             assert parses.forest is not None
@@ -137,7 +141,7 @@ def test_what_constraints_may_be() -> None:
     same = Constraints(spans=[(0, 2), (0, 3, "A")], tags=["t", None, None])
     assert same.spans == ((0, 2), (0, 3, "A"))
     assert same.given_tags(3) == Constraints(tags={0: "t"}).given_tags(3)
-    assert Constraints([[0, 2]]) == Constraints([(0, 2)]) == Constraints(np.array([[0, 2]]))  # type: ignore[arg-type,list-item]
+    assert Constraints([[0, 2]]) == Constraints([(0, 2)]) == Constraints(np.array([[0, 2]]))  # type: ignore[list-item]
     assert Constraints().is_plain
     assert Constraints([(0, 2)], [(1, 2)]).is_plain
     assert not Constraints([(0, 1)]).is_plain

@@ -15,11 +15,14 @@ from spacy.language import Language
 from spacy.parts_of_speech import IDS
 from spacy.tokens import Doc, Span
 
-from lveg.model import Model, Parse, Parser, Tagging
+from lveg.model import Model, Parser, Tagger
 from lveg.model_io import load_model
 from lveg.parallel import chunks
 from lveg.treebank.penn import parse_tree
 from lveg.trees import Tree
+
+Tokens = list[Any]
+"""The tokens of a sentence."""
 
 KEY = "constituents"
 """The name of the spans of constituents in `doc.spans`, and of the extension of spans."""
@@ -44,31 +47,11 @@ class Component:
         """Analyse documents, several at a time."""
         for docs in chunks(stream, batch_size):
             sentences = [(doc, tokens) for doc in docs for tokens in _sentences(doc)]
-            words = [[token.text for token in tokens] for _, tokens in sentences]
-            trees: dict[int, list[str]] = {id(doc): [] for doc in docs}
-            spans: dict[int, list[Span]] = {id(doc): [] for doc in docs}
-            analyses: Iterable[Parse | Tagging]
-            analyses = self.model.parse_all(words) if isinstance(self.model, Parser) else self.model.tag_all(words)
-            for (doc, tokens), found in zip(sentences, analyses, strict=True):
-                if isinstance(found, Tagging):
-                    self._set_tags(tokens, found.tags)
-                    continue
-                self._set_tags(tokens, found.tree.tags())
-                trees[id(doc)].append(str(found.tree))
-                spans[id(doc)] += _constituents(doc, tokens, found.tree)
-            for doc in docs:
-                if isinstance(self.model, Parser):
-                    doc.user_data[TREES], doc.spans[KEY] = trees[id(doc)], spans[id(doc)]
-                yield doc
-
-    def _set_tags(self, tokens: Sequence[Any], tags: Sequence[str]) -> None:
-        """Set the tags of tokens; parts of speech that spaCy does not know are tags."""
-        is_universal = not isinstance(self.model, Parser) and self.model.column == "upos"
-        for token, tag in zip(tokens, tags, strict=True):
-            if is_universal and tag in IDS:
-                token.pos_ = tag
+            if isinstance(self.model, Parser):
+                _parse(self.model, docs, sentences)
             else:
-                token.tag_ = tag
+                _tag(self.model, sentences)
+            yield from docs
 
 
 @Language.factory("lveg", assigns=["token.tag", "token.pos", "doc.spans", "doc._.trees"])
@@ -77,7 +60,32 @@ def make_component(nlp: Language, name: str, model: str) -> Component:
     return Component(load_model(model), name)
 
 
-def _sentences(doc: Doc) -> Iterator[list[Any]]:
+def _parse(parser: Parser, docs: Sequence[Doc], sentences: Sequence[tuple[Doc, Tokens]]) -> None:
+    """Set the tags, trees and constituents of documents."""
+    for doc in docs:
+        doc.user_data[TREES], doc.spans[KEY] = [], []
+    for (doc, tokens), parse in zip(sentences, parser.parse_all(_words(sentences)), strict=True):
+        for token, tag in zip(tokens, parse.tree.tags(), strict=True):
+            token.tag_ = tag
+        doc.user_data[TREES].append(str(parse.tree))
+        doc.spans[KEY].extend(_constituents(doc, tokens, parse.tree))
+
+
+def _tag(tagger: Tagger, sentences: Sequence[tuple[Doc, Tokens]]) -> None:
+    """Set the tags of documents; parts of speech that spaCy does not know are tags."""
+    for (_, tokens), tagging in zip(sentences, tagger.tag_all(_words(sentences)), strict=True):
+        for token, tag in zip(tokens, tagging.tags, strict=True):
+            if tagger.column == "upos" and tag in IDS:
+                token.pos_ = tag
+            else:
+                token.tag_ = tag
+
+
+def _words(sentences: Sequence[tuple[Doc, Tokens]]) -> list[list[str]]:
+    return [[token.text for token in tokens] for _, tokens in sentences]
+
+
+def _sentences(doc: Doc) -> Iterator[Tokens]:
     """The tokens of each sentence, without white space; a text without sentence boundaries is one sentence."""
     for part in doc.sents if doc.has_annotation("SENT_START") else [doc]:
         tokens = [token for token in part if not token.is_space]
@@ -85,7 +93,7 @@ def _sentences(doc: Doc) -> Iterator[list[Any]]:
             yield tokens
 
 
-def _constituents(doc: Doc, tokens: Sequence[Any], tree: Tree) -> list[Span]:
+def _constituents(doc: Doc, tokens: Tokens, tree: Tree) -> list[Span]:
     """The phrases of a tree below its root, as spans."""
     return [
         Span(doc, tokens[start].i, tokens[end - 1].i + 1, label=node.label)
@@ -96,7 +104,7 @@ def _constituents(doc: Doc, tokens: Sequence[Any], tree: Tree) -> list[Span]:
 
 def _within(span: Span) -> list[Span]:
     """The constituents within a span, outer ones first."""
-    found = span.doc.spans[KEY] if KEY in span.doc.spans else []
+    found = span.doc.spans.get(KEY, [])
     return [one for one in found if span.start <= one.start and one.end <= span.end]
 
 

@@ -55,8 +55,8 @@ class Memory:
 class Sentence(NamedTuple):
     """A sentence as the chart kernels need it.
 
-    spans: (n + 1, n + 1), the kind of each span. allowed: (2, kinds, N), see `Symbols`. lexical: the lexical rules of its
-    words. scale: (n,), the power of two of their scores, DEAD for a word without any tag.
+    spans: (n + 1, n + 1), the kind of each span. allowed: (2, kinds, N), see `Symbols`. lexical: the lexical rules of
+    its words. scale: (n,), the power of two of their scores, DEAD for a word without any tag.
     """
 
     words: tuple[str, ...]

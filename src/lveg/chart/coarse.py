@@ -51,6 +51,8 @@ _WIDER = 1e-4  # of the threshold, if it left no derivation
 _GLUE = 1e-9  # weight of rules that are not in the grammar
 _LABEL = 1e-3  # the same, of rules that give a phrase a label that is needed
 
+_Rows = set[tuple[int, int, int, tuple[str, ...], float]]  # left-hand side, children, path and weight of glue rules
+
 
 @dataclass(frozen=True)
 class Parses:
@@ -74,14 +76,14 @@ class CoarseParser:
 
     is_exact: whether every symbol of every span is used. If not, those that are unlikely given the words around them
     are left out while the chart is filled (docs/math.md: ahead). That takes a third of the time; log Z is slightly too
-    low. has_glue: whether the grammar has glue rules. memory: for charts.
+    low. memory: for charts. has_glue: whether the grammar has glue rules.
     """
 
     grammar: Grammar
     weight: Floats
     is_exact: bool = True
-    has_glue: bool = False
     memory: Memory = field(default_factory=Memory, repr=False, compare=False)
+    has_glue: bool = False
 
     @cached_property
     def rules(self) -> ChartRules:
@@ -219,13 +221,13 @@ def relax(
     whole = [i for i, symbol in enumerate(symbols) if symbol.kind != PART]
     tags = range(n_old + shift, len(symbols))
     needed = {i for i in whole if symbols[i].kind == PHRASE and symbols[i].label in labels}
-    binary = {(lhs, x, rest, (), _GLUE) for lhs in {goal, rest} - needed for x in whole}
+    binary: _Rows = {(lhs, x, rest, (), _GLUE) for lhs in {goal, rest} - needed for x in whole}
     binary |= {(lhs, x, rest, (), _LABEL) for lhs in needed for x in whole}
-    unary = {(rest, x, NONE, (), _GLUE) for x in whole}
+    unary: _Rows = {(rest, x, NONE, (), _GLUE) for x in whole}
     unary |= {(lhs, x, NONE, (), _LABEL) for lhs in needed for x in whole if x != lhs}
     unary |= {(rest, x, NONE, (label,), _GLUE * _LABEL) for label in labels for x in whole}
-    roots = {(NONE, x, NONE, (), _GLUE) for x in whole}
-    lexical = {(tag, terminal, NONE, (), _GLUE) for tag in tags for terminal in terminals}
+    roots: _Rows = {(NONE, x, NONE, (), _GLUE) for x in whole}
+    lexical: _Rows = {(tag, terminal, NONE, (), _GLUE) for tag in tags for terminal in terminals}
     wanted = set(terminals)
     rows: list[RuleRow] = []
     kinds = ("binary", "unary", "root", "lexical")

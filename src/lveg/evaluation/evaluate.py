@@ -28,12 +28,12 @@ WHOLE = Cleaning(collapse_unaries=False)
 class ParsingResult:
     """Scores of trees, in percent, as EVALB computes them.
 
-    trees: the trees that were scored. sentences: the scores of each. counts, short: sums over all sentences, and over
+    system: the trees that were scored. sentences: the scores of each. counts, short: sums over all sentences, and over
     those of at most 40 words, with further scores. interval: the 95 % interval of F1, by bootstrap over sentences.
     signature: what was measured.
     """
 
-    trees: list[Tree]
+    system: list[Tree]
     sentences: list[brackets.SentenceScore]
     counts: brackets.BracketCounts
     short: brackets.BracketCounts
@@ -74,11 +74,11 @@ class ParsingResult:
 class TaggingResult:
     """Scores of tags, in percent.
 
-    tags: those that were scored. counts: sums, with further scores. interval: the 95 % interval of the token accuracy,
-    by bootstrap over sentences. signature: what was measured.
+    system: the tags that were scored. counts: sums, with further scores. interval: the 95 % interval of the token
+    accuracy, by bootstrap over sentences. signature: what was measured.
     """
 
-    tags: list[list[str]]
+    system: list[list[str]]
     counts: tags.TagCounts
     interval: Interval
     signature: str
@@ -138,9 +138,9 @@ def evaluate(
     """The scores of a model, or of analyses, on gold data.
 
     system: a parser or a tagger, which analyses the words of the gold data; or trees, tagged sentences, or files of
-    them. gold: trees, sentences as (word, tag) pairs, or files. decoder, threads, report: for a model. cleaning, params:
-    for trees: how both sides are cleaned, if no model says it, and EVALB's parameters. column: of tags in CoNLL-U files,
-    if no model says it.
+    them. gold: trees, sentences as (word, tag) pairs, or files. decoder, threads, report: for a model. cleaning,
+    params: for trees: how both sides are cleaned, if no model says it, and EVALB's parameters. column: of tags in
+    CoNLL-U files, if no model says it.
     """
     items = items_of(gold)
     if not items:

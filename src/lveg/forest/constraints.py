@@ -146,9 +146,7 @@ def allowed_of(grammar: Grammar, more: Sequence[SpanKind] = ()) -> Allowed:
     return Allowed(bare, unary)
 
 
-def chart_symbols(
-    grammar: Grammar, more: Sequence[SpanKind] = (), is_strict: bool = False
-) -> npt.NDArray[np.float64]:
+def chart_symbols(grammar: Grammar, more: Sequence[SpanKind] = (), is_strict: bool = False) -> npt.NDArray[np.float64]:
     """Whether nonterminals may cover spans of each kind before and after the unary step, (2, kinds, N), as 0 or 1.
 
     is_strict: whether labels that a span needs must be there before the unary step, if some symbol has them.

@@ -229,8 +229,8 @@ class Grammar:
         of_name = self._symbols_by_name
         heads = [NONE] if head == "ROOT" else of_name.get(head, [])
         slots = [of_name.get(name, []) for name in tail.split(" ")]
-        pairs = product(*slots, *([[NONE]] if len(slots) == 1 else [])) if len(slots) < 3 else ()
-        found = [self.rule_id(lhs, *pair, tuple(middle)) for lhs, pair in product(heads, pairs)]
+        lefts, rights = slots[0], slots[1] if len(slots) == 2 else [NONE] * (len(slots) == 1)
+        found = [self.rule_id(*symbols, tuple(middle)) for symbols in product(heads, lefts, rights)]
         terminals = [*self.lexicon.words, *self.lexicon.classes]
         if tail in terminals and not middle:
             found += [self.lexical_id(lhs, terminals.index(tail)) for lhs in heads]

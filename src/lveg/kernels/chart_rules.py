@@ -12,8 +12,8 @@ class Symbols(NamedTuple):
     """The N nonterminals, which are numbered before the T tags.
 
     Symbols that occur as a left child have a *row*, numbered in left_row, and those that occur as a right child one in
-    right_row; others have -1. allowed: (2, kinds, N), 1 if a symbol may cover a kind of span, before and after the unary
-    step, otherwise 0.
+    right_row; others have -1. allowed: (2, kinds, N), 1 if a symbol may cover a kind of span, before and after the
+    unary step, otherwise 0.
     """
 
     left_row: Any

@@ -145,7 +145,7 @@ class Subtyped(DiscreteFamily):
         return self.finest.weight[blocks.ptr[rule] : blocks.ptr[rule + 1]].reshape(shape)
 
     def subtype_rule_weights(self, symbol: int, subtype: int) -> dict[int, float]:
-        """The rules of a subtype of a symbol, with their weights summed over the subtypes of children, largest first."""
+        """The rules of a subtype of a symbol; their weights, summed over the subtypes of children, largest first."""
         rules = np.flatnonzero(self.finest.shape.lhs == symbol).tolist()
         found = {rule: float(self.rule_weights(rule)[subtype].sum()) for rule in rules}
         return dict(sorted(found.items(), key=lambda item: -item[1]))
