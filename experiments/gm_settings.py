@@ -29,7 +29,7 @@ from lveg.learning.data import TreeData
 from lveg.learning.examples import Examples
 from lveg.learning.run import Run
 from lveg.model import Parser
-from lveg.training import QUIET, coarse_parses, train_parser
+from lveg.training import DEFAULTS, coarse_parses, train_parser
 from lveg.treebank.penn import read_gold_trees
 from lveg.trees import Cleaning
 
@@ -60,7 +60,7 @@ def data_of(name: str) -> TreeData:
 def development(name: str) -> tuple[Any, Any]:
     """(gold trees, what the treebank grammar leaves of their sentences)."""
     gold = read_gold_trees([treebank(name, "dev")], Cleaning(collapse_unaries=False))
-    return gold, coarse_parses(replace(parser_of(name).coarse, is_exact=False), gold, Gm.p_min, QUIET)
+    return gold, coarse_parses(replace(parser_of(name).coarse, is_exact=False), gold, Gm.p_min, DEFAULTS)
 
 
 @cache

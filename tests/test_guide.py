@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from cli.conftest import run_main
 
+_CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+LIBRARIES = ("nltk", "sklearn", "spacy")
+"""Blocks that use one of these are left out if it is not installed."""
+
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guide"
 
 
 def follow(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, str]:
-    """Run the commands of a guide, then its Python; what each command printed."""
+    """Run the commands of a guide, then its Python, one block after the other; what each command printed."""
     monkeypatch.chdir(folder)
     text = (GUIDES / f"{name}.md").read_text(encoding="utf-8")
-    python = re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert python is not None
+    python = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert python
     printed = {}
-    for command in re.findall(r"^    (\S.*)$", text.replace(python[0], ""), re.MULTILINE):
+    for command in re.findall(r"^    (\S.*)$", _CODE.sub("", text), re.MULTILINE):
         program, *arguments = shlex.split(command)
         if program == "echo":
             words, _, file = arguments
@@ -29,7 +34,11 @@ def follow(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str
         outcome = run_main(*arguments)
         assert outcome.status == 0, f"{command}\n{outcome.err}"
         printed[command] = outcome.out
-    exec(python[1], {})
+    names: dict[str, object] = {}
+    for block in python:
+        library = next((library for library in LIBRARIES if re.search(rf"\b{library}\b", block)), None)
+        if library is None or find_spec(library):
+            exec(block, names)
     return printed
 
 
@@ -70,3 +79,18 @@ def test_where_the_errors_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "Reliability diagram" in Path("report.html").read_text()
     assert "Sentences where the systems differ most" in Path("two.html").read_text()
     assert "Reliability diagram of tag" in Path("tags.html").read_text()
+
+
+@pytest.mark.filterwarnings("default")  # those of other libraries
+def test_python(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "lveg")
+    assert len(follow("python", monkeypatch, tmp_path)) == 4
+    assert "grammar: tags" in caplog.text
+    out = capsys.readouterr().out
+    assert "(NP (DT The) (JJ old) (NN dog))" in out
+    assert "['DET', 'NOUN', 'VERB', 'DET', 'NOUN', 'PUNCT']" in out

@@ -18,7 +18,7 @@ from lveg.families.registry import kinds
 
 SOURCE = Path(lveg.__file__).parent
 
-ANYWHERE = {"_version", "errors", "options", "report", "parallel", "trees"}
+ANYWHERE = {"_version", "errors", "options", "report", "progress", "parallel", "trees"}
 """What every part may import, except kernels and these themselves."""
 
 LAYERS = {
@@ -27,8 +27,9 @@ LAYERS = {
     "errors": "",
     "options": "errors",
     "report": "",
+    "progress": "report",
     "parallel": "",
-    "trees": "drawing",
+    "trees": "drawing errors",
     "files": "",
     "container": "files",
     "drawing": "",
@@ -51,13 +52,14 @@ LAYERS = {
     "decoding": "families.forest families.chain forest grammar kernels",
     "model": "families.registry families.forest families.chain families decoding chart forest grammar",
     "model_io": "model families.registry families.family families.forest families.chain container grammar",
-    "evaluation": "model annotate decoding treebank chart drawing",
+    "evaluation": "model model_io annotate decoding treebank chart grammar drawing",
     "annotate": "model chart forest treebank",
     "output": "model decoding forest treebank drawing",
     "training": "model model_io evaluation families.registry families.forest families.chain learning task_options "
     "treebank chart grammar",
     "inspection": "drawing model model_io families.insight grammar",
     "serve": "model model_io output forest grammar kernels",
+    "adapters": "model model_io training evaluation treebank grammar",
     "cli": "*",
     "__main__": "cli",
     "": "",

@@ -71,8 +71,8 @@ def test_many_sentences_are_tagged_like_each_alone(tagger: Tagger) -> None:
     several = [SENTENCE, [], SENTENCE[:1], ["Zyx-9", *SENTENCE]]
     choices: tuple[dict[str, Any], ...] = ({}, {"decoder": "viterbi"}, {"count": 3}, {"posteriors": True})
     for options in choices:
-        assert tagger.tag_all(several, **options) == [tagger.tag(words, **options) for words in several]
-    assert tagger.tag_all([]) == []
+        assert list(tagger.tag_all(several, **options)) == [tagger.tag(words, **options) for words in several]
+    assert list(tagger.tag_all([])) == []
 
 
 def test_tag_posteriors(tagger: Tagger) -> None:
@@ -100,7 +100,7 @@ class TestSentencesAsTexts:
         assert parser.parse(text) == parser.parse(SENTENCE)
         assert parser.sample(text, 2, seed=1) == parser.sample(SENTENCE, 2, seed=1)
         assert tagger.tag(text) == tagger.tag(SENTENCE)
-        assert tagger.tag_all([text, SENTENCE]) == [tagger.tag(SENTENCE)] * 2
+        assert list(tagger.tag_all([text, SENTENCE])) == [tagger.tag(SENTENCE)] * 2
 
     def test_only_ascii_white_space_separates(self) -> None:
         assert words_of("¤\u2009 a\u200ab\x85c \v\fd") == ["¤\u2009", "a\u200ab\x85c", "d"]

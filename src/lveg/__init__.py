@@ -17,7 +17,10 @@ from lveg._version import __version__
 if TYPE_CHECKING:
     from lveg.drawing import draw_text as draw_text
     from lveg.errors import LvegError as LvegError
-    from lveg.forest.builders import Constraints as Constraints
+    from lveg.evaluation.evaluate import ParsingResult as ParsingResult
+    from lveg.evaluation.evaluate import TaggingResult as TaggingResult
+    from lveg.evaluation.evaluate import evaluate as evaluate
+    from lveg.forest.constraints import Constraints as Constraints
     from lveg.model import Parse as Parse
     from lveg.model import Parser as Parser
     from lveg.model import Tagger as Tagger
@@ -36,16 +39,19 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Cleaning": "lveg.trees",
-    "Constraints": "lveg.forest.builders",
+    "Constraints": "lveg.forest.constraints",
     "LvegError": "lveg.errors",
     "Parse": "lveg.model",
     "Parser": "lveg.model",
+    "ParsingResult": "lveg.evaluation.evaluate",
     "Setting": "lveg.training",
     "Tagger": "lveg.model",
     "Tagging": "lveg.model",
+    "TaggingResult": "lveg.evaluation.evaluate",
     "Tree": "lveg.trees",
     "combine": "lveg.model",
     "draw_text": "lveg.drawing",
+    "evaluate": "lveg.evaluation.evaluate",
     "load": "lveg.model_io:load_model",
     "parse_tree": "lveg.treebank.penn",
     "read_conllu": "lveg.treebank.conllu",
@@ -61,13 +67,16 @@ __all__ = [
     "LvegError",
     "Parse",
     "Parser",
+    "ParsingResult",
     "Setting",
     "Tagger",
     "Tagging",
+    "TaggingResult",
     "Tree",
     "__version__",
     "combine",
     "draw_text",
+    "evaluate",
     "load",
     "parse_tree",
     "read_conllu",

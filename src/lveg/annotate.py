@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lveg.chart.coarse import MAX_WORDS
 from lveg.errors import GrammarError, UsageError
-from lveg.forest.builders import NO_CONSTRAINTS, Constraints
+from lveg.forest.constraints import NO_CONSTRAINTS, Constraints
 from lveg.model import CHUNK, Parse, Parser, Tagger, Tagging
 from lveg.parallel import chunks, ordered_map
 from lveg.treebank.source import display_name
@@ -35,7 +35,7 @@ class ParseSettings:
 
 @dataclass(frozen=True)
 class TagSettings:
-    """How sentences are tagged, as in `Tagger.tag_all`."""
+    """How sentences are tagged, as in `Tagger.tag`."""
 
     decoder: str | None = None
     count: int = 1
@@ -88,7 +88,7 @@ def tag_all(
 
     def work(chunk: list[Input]) -> list[tuple[Input, Tagging]]:
         words = [sentence.words for sentence in chunk]
-        taggings = tagger.tag_all(words, settings.decoder, settings.count, settings.posteriors)
+        taggings = tagger.tag_chunk(words, settings.decoder, settings.count, settings.posteriors)
         return list(zip(chunk, taggings, strict=True))
 
     for pairs in ordered_map(work, chunks(sentences, chunk_size), threads, ahead=2):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -22,10 +22,13 @@ from lveg.families.chain import Chains, word_tags
 from lveg.families.forest import Judge
 from lveg.families.product.family import Product
 from lveg.families.registry import treebank_kind
-from lveg.forest.builders import NO_CONSTRAINTS, Constraints, intersect
+from lveg.forest.constraints import NO_CONSTRAINTS, Constraints, intersect
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Floats, Grammar, Ints, same_rules
 from lveg.grammar.symbols import PHRASE
+from lveg.parallel import chunks, ordered_map
+from lveg.progress import watched
+from lveg.report import Report
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
 CHUNK = 128
@@ -56,6 +59,17 @@ def _check(count: int, p_min: float | None = None, seed: int = 0) -> None:
         raise UsageError(f"p_min {p_min}: expected a probability from 0 to 1")
     if seed < 0:
         raise UsageError(f"seed {seed}: expected at least 0")
+
+
+def _check_several(sentences: object, name: str, single: str) -> None:
+    """Raise an error if a single text was given where several sentences are expected."""
+    if isinstance(sentences, str):
+        raise UsageError(f"{name} takes several sentences: use {single} for one")
+
+
+def _size(items: object) -> int | None:
+    """The number of items, if it is known in advance."""
+    return len(items) if isinstance(items, Sized) else None
 
 
 @dataclass(frozen=True)
@@ -210,6 +224,47 @@ class Parser:
                 parses = replace(parses, fallback="free")
         return self.decide(words, parses, decoder, count, constraints, marginals, explained)
 
+    def parse_all(
+        self,
+        sentences: Iterable[str | Sequence[str]],
+        decoder: str | None = None,
+        count: int = 1,
+        p_min: float | None = None,
+        marginals: bool = False,
+        max_words: int = MAX_WORDS,
+        threads: int = 1,
+        progress: bool | Report = False,
+    ) -> Iterator[Parse]:
+        """The analysis of each sentence, in order, as soon as it is known; see `parse`.
+
+        Only a few sentences are read ahead, so that any number of them can be parsed. progress: whether to show
+        progress on stderr, or a function that receives it (see `lveg.report`).
+        """
+        _check_several(sentences, "parse_all", "parse")
+        _check(count, p_min)
+
+        def work(words: str | Sequence[str]) -> Parse:
+            return self.parse(words, decoder, count, NO_CONSTRAINTS, p_min, marginals, max_words)
+
+        return watched(ordered_map(work, sentences, threads), progress, "parsing", _size(sentences))
+
+    def kbest(
+        self,
+        words: str | Sequence[str],
+        count: int,
+        decoder: str | None = None,
+        constraints: Constraints = NO_CONSTRAINTS,
+        p_min: float | None = None,
+    ) -> list[Candidate]:
+        """The `count` best trees, or as many as there are, best first; see `parse`."""
+        return self.parse(words, decoder, count, constraints, p_min).trees
+
+    def marginals(
+        self, words: str | Sequence[str], constraints: Constraints = NO_CONSTRAINTS, p_min: float | None = None
+    ) -> dict[Span, float]:
+        """P(constituent | sentence) of each (label, start, end) that some analysis has; see `parse`."""
+        return self.parse(words, constraints=constraints, p_min=p_min, marginals=True).constituents
+
     def decide(
         self,
         words: Sequence[str],
@@ -291,14 +346,19 @@ class Parser:
         return self.family.log_prob(gold, forest)
 
     def sample(
-        self, words: str | Sequence[str], count: int = 1, seed: int = 0, p_min: float | None = None
+        self,
+        words: str | Sequence[str],
+        count: int = 1,
+        seed: int = 0,
+        p_min: float | None = None,
+        constraints: Constraints = NO_CONSTRAINTS,
     ) -> list[Tree]:
-        """Trees sampled independently from P(tree | sentence); the same seed gives the same trees."""
+        """Trees sampled independently from P(tree | sentence, constraints); the same seed gives the same trees."""
         _check(count, p_min, seed)
         words = [escape_word(word) for word in words_of(words)]
         if not words:
             return [EMPTY_TREE] * count
-        parses = self.coarse.parses(words, self.p_min if p_min is None else p_min)
+        parses = self.coarse.parses(words, self.p_min if p_min is None else p_min, constraints=constraints)
         if parses.forest is not None:
             plain = self._treebank(parses)
             for family in (plain,) if parses.fallback == "glue" else (self.family, plain):
@@ -307,7 +367,7 @@ class Parser:
                 except GrammarError:  # no derivation has any weight
                     continue
                 return [tree_of(parses.grammar, parses.forest, edges, words) for edges in drawn]
-        return [self._flat_tree(words, NO_CONSTRAINTS)] * count
+        return [self._flat_tree(words, constraints)] * count
 
     def _flat(self, words: Sequence[str], constraints: Constraints) -> Parse:
         """The flat tree, as the last fallback."""
@@ -315,7 +375,7 @@ class Parser:
 
     def _flat_tree(self, words: Sequence[str], constraints: Constraints) -> Tree:
         """Every word under its most frequent tag, all under the most frequent phrase label."""
-        given = constraints.tags or (None,) * len(words)
+        given = constraints.given_tags(len(words))
         tags = [
             tag or self._commonest_tag[terminal]
             for tag, terminal in zip(given, self.grammar.lexicon.terminals(words), strict=True)
@@ -389,26 +449,49 @@ class Tagger:
     def tag(
         self, words: str | Sequence[str], decoder: str | None = None, count: int = 1, posteriors: bool = False
     ) -> Tagging:
-        """The tags of any sentence; see `tag_all`."""
-        return self.tag_all([words], decoder, count, posteriors)[0]
+        """The tags of any sentence: the best tag of each word (posterior), or the `count` best sequences (viterbi).
+
+        words: a list, or a text whose words are separated by white space. The best sequence of a model with latent
+        subtypes is that of the Markov chain with its posteriors. decoder: None means posterior, or viterbi if count >
+        1. posteriors: whether to return the probabilities of all tags.
+        """
+        return self.tag_chunk([words], decoder, count, posteriors)[0]
 
     def tag_all(
+        self,
+        sentences: Iterable[str | Sequence[str]],
+        decoder: str | None = None,
+        count: int = 1,
+        posteriors: bool = False,
+        threads: int = 1,
+        progress: bool | Report = False,
+        chunk_size: int = CHUNK,
+    ) -> Iterator[Tagging]:
+        """The tags of each sentence, in order; see `tag`. Many times faster than one sentence at a time.
+
+        Only a few chunks of sentences are read ahead, so that any number of them can be tagged. progress: whether to
+        show progress on stderr, or a function that receives it (see `lveg.report`). chunk_size: how many sentences are
+        tagged together.
+        """
+        _check_several(sentences, "tag_all", "tag")
+        _check(count)
+
+        def work(chunk: Sequence[str | Sequence[str]]) -> list[Tagging]:
+            return self.tag_chunk(chunk, decoder, count, posteriors)
+
+        done = ordered_map(work, chunks(sentences, chunk_size), threads, ahead=2)
+        return watched((tagging for part in done for tagging in part), progress, "tagging", _size(sentences))
+
+    def tag_chunk(
         self,
         sentences: Sequence[str | Sequence[str]],
         decoder: str | None = None,
         count: int = 1,
         posteriors: bool = False,
     ) -> list[Tagging]:
-        """The tags of sentences: the best tag of each word (posterior), or the `count` best sequences (viterbi).
-
-        A sentence is a list of words, or a text whose words are separated by white space. The best sequence of a model
-        with latent subtypes is that of the Markov chain with its posteriors. decoder: None means posterior, or viterbi
-        if count > 1.
-        """
+        """The tags of several sentences, which are all in memory at once; see `tag`."""
         _check(count)
         decoder = decoder or ("posterior" if count == 1 else "viterbi")
-        if isinstance(sentences, str):
-            raise UsageError("tag_all takes several sentences: use tag for one")
         if not sentences:
             return []
         return list(self._tag_all(self.family, [words_of(words) for words in sentences], decoder, count, posteriors))

@@ -60,9 +60,9 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     column: str | None = None
 
 
-def save_model(model: Model, path: str) -> None:
+def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """Write the model to a temporary file next to `path`, sync it and rename it: all of it is written, or nothing."""
-    write(path, *_encode(model))
+    write(os.fspath(path), *_encode(model))
 
 
 def model_fingerprint(model: Model) -> str:
@@ -109,9 +109,9 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     return start[8:] == b"{" and int.from_bytes(start[:8], "little") < os.path.getsize(path)
 
 
-def load_model(path: str) -> Model:
+def load_model(path: str | os.PathLike[str]) -> Model:
     """The model in a file, checked; raises ModelError if the file is not a complete model file."""
-    return model_of(read_whole(path), path)
+    return model_of(read_whole(os.fspath(path)), os.fspath(path))
 
 
 def model_of(data: bytes, name: str) -> Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -16,6 +17,26 @@ Report = Callable[[str, dict[str, Any]], None]
 
 def silent(event: str, facts: dict[str, Any]) -> None:
     """A report that ignores all events."""
+
+
+def describe(event: str, facts: dict[str, Any]) -> str:
+    """An event as a line of text."""
+    return f"{event}: " + ", ".join(
+        f"{name.replace('_', ' ')} {value:,}" if isinstance(value, int) else f"{name.replace('_', ' ')} {value}"
+        for name, value in facts.items()
+        if not isinstance(value, dict)
+    )
+
+
+LOGGER = logging.getLogger("lveg")
+LOGGER.addHandler(logging.NullHandler())
+
+
+def logged(event: str, facts: dict[str, Any]) -> None:
+    """A report to the logger `lveg`: milestones as INFO, progress as DEBUG."""
+    level = logging.DEBUG if event == "progress" else logging.INFO
+    if LOGGER.isEnabledFor(level):
+        LOGGER.log(level, "%s", describe(event, facts))
 
 
 def counted(items: Iterable[Item], report: Report, what: str, total: int | None = None) -> Iterator[Item]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
@@ -32,7 +31,7 @@ from lveg.families.registry import (
 from lveg.grammar.binarise import learn_heads
 from lveg.grammar.estimate import hmm_weights, pcfg_weights
 from lveg.grammar.grammar import Grammar, fingerprint, same_rules, tag_grammar, tree_grammar
-from lveg.grammar.lexicon import MANY_TAGS, SMOOTH_MANY, Tagged
+from lveg.grammar.lexicon import MANY_TAGS, SMOOTH_MANY
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.data import TagData, TreeData
 from lveg.learning.options import ForestOptions
@@ -40,44 +39,34 @@ from lveg.learning.run import Run
 from lveg.model import Parser, Tagger, combine
 from lveg.model_io import load_model, model_fingerprint
 from lveg.options import Options, describe
-from lveg.report import Report, silent
+from lveg.report import Report, logged
 from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions
-from lveg.treebank.conllu import read_tagged
-from lveg.treebank.penn import read_gold_trees
+from lveg.treebank.given import Pairs, Sentences, Trees, given_tags, given_trees, items_of, named
 from lveg.treebank.source import Faults
 from lveg.trees import Cleaning, Tree, trees_fingerprint
-
-Path = str | os.PathLike[str]
-Trees = Path | Iterable[Path] | Iterable[Tree]
-"""Files of bracketed trees, or trees."""
-
-Sentences = Path | Iterable[Path] | Iterable[Tagged]
-"""CoNLL-U files, or sentences as (word, tag) pairs."""
-
-Pairs = list[tuple[str, str]]
-"""A sentence as (word, tag) pairs."""
 
 
 @dataclass(frozen=True)
 class Setting:
     """How training is carried out; none of these settings changes the trained model.
 
-    faults: how malformed sentences are handled. checkpoint: where the state of a long run is saved; the caller removes
-    it once the model is saved. keep: called with a name and a model for each intermediate model worth saving.
+    report: receives what happens; by default, the logger `lveg`. faults: how malformed sentences are handled.
+    checkpoint: where the state of a long run is saved; the caller removes it once the model is saved. keep: called with
+    a name and a model for each intermediate model worth saving.
     """
 
     threads: int = 1
-    report: Report = silent
+    report: Report = logged
     faults: Faults | None = None
     checkpoint: Checkpoint | None = None
     keep: Callable[[str, Any], None] | None = None
 
 
-QUIET = Setting()
+DEFAULTS = Setting()
 
 
 def train_parser(
-    train: Trees, dev: Trees = (), model: str | None = None, setting: Setting = QUIET, **options: Any
+    train: Trees, dev: Trees = (), model: str | None = None, setting: Setting = DEFAULTS, **options: Any
 ) -> Parser:
     """Train a parser; its scores on the development trees are in `info`.
 
@@ -168,7 +157,7 @@ def coarse_parses(coarse: CoarseParser, gold: Sequence[Tree], p_min: float, sett
 
 
 def train_tagger(
-    train: Sentences, dev: Sentences = (), model: str | None = None, setting: Setting = QUIET, **options: Any
+    train: Sentences, dev: Sentences = (), model: str | None = None, setting: Setting = DEFAULTS, **options: Any
 ) -> Tagger:
     """Train a tagger; its scores on the development sentences are in `info`.
 
@@ -449,52 +438,20 @@ def _short_enough(found: list[Item], limit: int | None, length: Callable[[Item],
 
 def _gold_trees(source: Trees, cleaning: Cleaning, faults: Faults | None, why: str = "to learn from") -> list[Tree]:
     """Cleaned trees, from files or from memory."""
-    items = _items(source)
-    if items and all(isinstance(item, Tree) for item in items):
-        trees = [tree for tree in map(cleaning, items) if tree is not None]
-    else:
-        trees = read_gold_trees(_paths(items, "trees"), cleaning, faults)
+    items = items_of(source)
+    trees = [tree for tree in map(cleaning, given_trees(items, faults)) if tree is not None]
     if not trees:
-        raise UsageError(f"{_named(items)}there are no trees {why}")
+        raise UsageError(f"{named(items)}there are no trees {why}")
     return trees
 
 
 def _gold_tags(source: Sentences, column: str, faults: Faults | None, why: str = "to learn from") -> list[Pairs]:
     """Tagged sentences, from files or from memory."""
-    items = _items(source)
-    if items and all(isinstance(item, list | tuple) for item in items):
-        tagged = [list(map(partial(_pair, number), item)) for number, item in enumerate(items, start=1)]
-    else:
-        tagged = read_tagged(_paths(items, "sentences"), column, faults)
+    items = items_of(source)
+    tagged = given_tags(items, column, faults)
     if not tagged:
-        raise UsageError(f"{_named(items)}there are no sentences {why}")
+        raise UsageError(f"{named(items)}there are no sentences {why}")
     return tagged
-
-
-def _pair(sentence: int, found: Any) -> tuple[str, str]:
-    """A word and its tag, checked."""
-    if not (
-        isinstance(found, list | tuple) and len(found) == 2 and all(isinstance(part, str) and part for part in found)
-    ):
-        raise UsageError(f"sentence {sentence}: expected (word, tag) pairs of texts, found {found!r}")
-    return found[0], found[1]
-
-
-def _items(source: Any) -> list[Any]:
-    """The list of items, which has one element if `source` is a path."""
-    return [source] if isinstance(source, str | os.PathLike) else list(source)
-
-
-def _paths(items: list[Any], others: str) -> list[str]:
-    for item in items:
-        if not isinstance(item, str | os.PathLike):
-            raise UsageError(f"expected either files or {others}, found {item!r}")
-    return [os.fspath(item) for item in items]
-
-
-def _named(items: list[Any]) -> str:
-    """The first path as the prefix of a message; empty if there is none."""
-    return f"{os.fspath(items[0])}: " if items and isinstance(items[0], str | os.PathLike) else ""
 
 
 def _announce(grammar: Grammar, report: Report) -> None:

@@ -10,6 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+
+from lveg.errors import UsageError
 
 ROOT = "TOP"
 """Label of the outer bracket, and of the start symbol. EVALB's parameter files delete this label."""
@@ -93,6 +96,31 @@ class Tree:
                 child += sizes[child]
             end_of[index] = end
         return list(zip(nodes, starts, end_of, strict=True))
+
+    def to_nltk(self) -> Any:
+        """The tree as an `nltk.Tree`; lemmas are left out. Needs the package nltk."""
+        from nltk.tree import Tree as NltkTree
+
+        done: list[Any] = []
+        for node in reversed(list(self)):
+            inside = [done.pop() for _ in node.children] if node.word is None else [node.word]
+            done.append(NltkTree(node.label, inside))
+        return done[0]
+
+    @classmethod
+    def from_nltk(cls, tree: Any) -> Tree:
+        """The tree of an `nltk.Tree`, in which each word is the only child of its tag."""
+        rows: list[Row] = []
+        stack = [tree]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, str):
+                raise UsageError(f"the word {node!r} has no tag: it must be the only child of a node")
+            inside = list(node)
+            is_tag = len(inside) == 1 and isinstance(inside[0], str)
+            rows.append((str(node.label()), 0 if is_tag else len(inside), inside[0] if is_tag else None, None))
+            stack += [] if is_tag else reversed(inside)
+        return _from_rows(rows)
 
     def _shape(self) -> list[tuple[str, int, str | None]]:
         return [(node.label, len(node.children), node.word) for node in self]

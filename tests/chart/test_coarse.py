@@ -35,7 +35,7 @@ from lveg.chart.chart import read_sentence
 from lveg.chart.coarse import CoarseParser
 from lveg.errors import GrammarError
 from lveg.families.pcfg.family import Pcfg
-from lveg.forest.builders import Constraints, intersect
+from lveg.forest.constraints import Constraints, intersect
 from lveg.forest.forest import anchored_rules, build_forest
 
 CASES = list(random_cases(250, seed=1, most=300))
@@ -135,8 +135,8 @@ def _random_constraints(case: Case, dice: random.Random) -> Constraints:
     given = tags(case.toy, dice.choice(case.found))
     labels = tuple(case.toy.symbols[tag][1] if dice.random() < 0.4 else None for tag in given)
     return Constraints(
-        constituents=tuple(spans[:cut]),
-        not_constituents=tuple(spans[cut : cut + dice.randint(0, 1)]),
+        spans=tuple(spans[:cut]),
+        not_spans=tuple(spans[cut : cut + dice.randint(0, 1)]),
         tags=labels if dice.random() < 0.7 else None,
     )
 
@@ -148,8 +148,8 @@ def _allowed(case: Case, constraints: Constraints) -> list[Derivation]:
         labels = [case.toy.symbols[tag][1] for tag in tags(case.toy, one)]
         given = constraints.tags or [None] * len(labels)
         if (
-            spans >= set(constraints.constituents)
-            and not spans & set(constraints.not_constituents)
+            spans >= set(constraints.spans)
+            and not spans & set(constraints.not_spans)
             and all(want in (None, got) for want, got in zip(given, labels, strict=True))
         ):
             found.append(one)
@@ -182,7 +182,7 @@ def test_one_word_may_be_forbidden_to_be_a_constituent(threshold: float) -> None
     for case in SMALL:
         grammar, weight = subject(case.toy)
         for word in range(len(case.words)):
-            constraints = Constraints(not_constituents=((word, word + 1),))
+            constraints = Constraints(not_spans=((word, word + 1),))
             allowed = _allowed(case, constraints)
             expected = sorted(one.rules for one in allowed)
             effective += 0 < len(expected) < len(case.found)
@@ -198,11 +198,11 @@ def test_contradictory_constraints_are_errors() -> None:
     case = next(case for case in CASES if len(case.words) == 3)
     grammar, _ = subject(case.toy)
     with pytest.raises(GrammarError, match="cannot both be"):
-        Constraints(((0, 2),), ((0, 2),)).span_table(3)
+        Constraints(((0, 2),), ((0, 2),)).span_table(grammar, 3)
     with pytest.raises(GrammarError, match="not within a sentence"):
-        Constraints(((0, 4),)).span_table(3)
+        Constraints(((0, 4),)).span_table(grammar, 3)
     with pytest.raises(GrammarError, match="not within a sentence"):
-        Constraints((), ((2, 2),)).span_table(3)
+        Constraints((), ((2, 2),)).span_table(grammar, 3)
     with pytest.raises(GrammarError, match="2 tags were given for 3 words"):
         Constraints(tags=("t", None)).tag_ids(grammar, 3)
     with pytest.raises(GrammarError, match="word 2 was given the tag 'zz'"):

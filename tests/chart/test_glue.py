@@ -25,7 +25,7 @@ from oracles import (
 from lveg.chart.coarse import CoarseParser, relax
 from lveg.decoding.derivations import decode, tree_of
 from lveg.families.pcfg.family import Pcfg
-from lveg.forest.builders import Constraints, intersect
+from lveg.forest.constraints import Constraints, intersect
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.estimate import pcfg_weights
 from lveg.grammar.grammar import tree_grammar
@@ -144,7 +144,7 @@ def test_glue_is_reported() -> None:
 def test_flat_is_reported_for_long_sentences_and_impossible_constraints() -> None:
     parses = PARSER.parses(["dog"] * 6, 1e-5, max_words=5)
     assert (parses.fallback, parses.forest) == ("flat", None)
-    crossing = Constraints(constituents=((0, 2), (1, 3)))
+    crossing = Constraints(spans=((0, 2), (1, 3)))
     parses = PARSER.parses(["the", "dog", "barks"], 1e-5, constraints=crossing)
     assert (parses.fallback, parses.forest) == ("flat", None)
 
@@ -154,7 +154,7 @@ def test_glue_respects_a_constituent(drawn: tuple[int, int, int]) -> None:
     n, start, width = drawn
     span = start, min(start + width, n)
     words = ["the"] * n
-    parses = PARSER.parses(words, 1e-5, constraints=Constraints(constituents=(span,)))
+    parses = PARSER.parses(words, 1e-5, constraints=Constraints(spans=(span,)))
     assert parses.fallback == "glue"
     assert parses.forest is not None
     for _, edges in decode(parses.grammar, parses.forest, Pcfg(parses.weight).posterior(parses.forest), "viterbi", 3):
@@ -164,7 +164,7 @@ def test_glue_respects_a_constituent(drawn: tuple[int, int, int]) -> None:
 
 def test_glue_respects_a_word_that_is_not_a_constituent() -> None:
     for word in range(4):
-        parses = PARSER.parses(["the"] * 4, 1e-5, constraints=Constraints(not_constituents=((word, word + 1),)))
+        parses = PARSER.parses(["the"] * 4, 1e-5, constraints=Constraints(not_spans=((word, word + 1),)))
         assert parses.fallback == "glue"
 
 
@@ -194,7 +194,7 @@ def _glue_alone() -> CoarseParser:
 
 @pytest.mark.parametrize("word", [0, 1, 2])
 def test_glue_alone_respects_a_word_that_is_not_a_constituent(word: int) -> None:
-    constraints = Constraints(not_constituents=((word, word + 1),))
+    constraints = Constraints(not_spans=((word, word + 1),))
     assert _glue_alone().parses(["dogs"] * 3, 1e-5, constraints=constraints).fallback == "glue"
 
 

@@ -28,7 +28,7 @@ from oracles import (
 from lveg.chart import coarse
 from lveg.chart.coarse import CoarseParser
 from lveg.chart.tag_chain import tag_chain
-from lveg.forest.builders import Constraints
+from lveg.forest.constraints import Constraints
 from lveg.forest.forest import anchored_rules
 from lveg.kernels.chart_estimate import TagChain, estimate_side
 
@@ -246,8 +246,8 @@ def test_constraints_are_respected(monkeypatch: pytest.MonkeyPatch) -> None:
         span = ((start, dice.randint(start + 1, n)),)
         tag = case.toy.symbols[dice.randrange(case.toy.n_nonterminals, len(case.toy.symbols))][1]
         for constraints in (
-            Constraints(constituents=span),
-            Constraints(not_constituents=span),
+            Constraints(spans=span),
+            Constraints(not_spans=span),
             Constraints(tags=(tag,) + (None,) * (n - 1)),
         ):
             exact_z, exact = CoarseParser(*subject(case.toy)).prune(case.words, 1e-12, 1e-12, constraints)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lveg import __version__
-from lveg.cli import console
+from lveg import __version__, progress
 from lveg.cli.options import check_outputs
 from lveg.errors import UsageError
 from lveg.treebank.conllu import read_conllu
@@ -125,7 +124,7 @@ def test_an_error_leaves_the_old_output(run: Run, samples: Samples) -> None:
 
 
 def test_progress_has_a_total(run: Run, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "_EVERY", -1.0)
+    monkeypatch.setattr(progress, "_EVERY", -1.0)
     for verb, what, model in (("parse", "parsing", samples.parser), ("tag", "tagging", samples.tagger)):
         lines = run(verb, model, samples.dev_trees, samples.dev_tags, "--out", "out").err.splitlines()
         assert lines == [f"{what}: {number} of 80" for number in range(1, 81)]

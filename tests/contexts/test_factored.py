@@ -120,7 +120,7 @@ def test_large_tag_sets_are_factored_and_limited_to_the_lexicon(tagger: Tagger, 
     assert [(one.tags, one.confidence) for one in again.tag_all(words)] == [
         (one.tags, one.confidence) for one in tagger.tag_all(words)
     ]
-    assert again.tag_all(words, count=2, decoder="viterbi")[0].sequences
+    assert next(again.tag_all(words, count=2, decoder="viterbi")).sequences
 
 
 def test_a_context_for_other_tags_is_refused() -> None:

@@ -20,6 +20,7 @@ from lveg.container import unpack
 from lveg.contexts.context import ForestContext, Kept
 from lveg.decoding.derivations import decode, tree_of
 from lveg.decoding.explain import explain
+from lveg.decoding.marginals import constituents
 from lveg.errors import ModelError
 from lveg.families.chain import word_tags
 from lveg.families.contextual.family import Contextual
@@ -28,7 +29,7 @@ from lveg.families.forest import ForestFamily, Judge
 from lveg.families.insight import Insight
 from lveg.families.product.family import Product
 from lveg.families.registry import Kind, bases_of, described, kinds, trainable, treebank_kind
-from lveg.forest.builders import Constraints
+from lveg.forest.constraints import Constraints, intersect
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.assemble import STAY
@@ -232,13 +233,38 @@ class TestParsers:
             parse = trained(kind).parse(words, constraints=Constraints(tags=tags))
             assert tuple(parse.tree.tags()) == tags
             spans = [(start, end) for node, start, end in tree.spans()[2:] if node.word is None and end - start > 1]
-            parse = trained(kind).parse(words, constraints=Constraints(constituents=tuple(spans)))
+            parse = trained(kind).parse(words, constraints=Constraints(spans=tuple(spans)))
             found = {(start, end) for node, start, end in parse.tree.spans() if node.word is None}
             assert set(spans) <= found
-            parse = trained(kind).parse(words, constraints=Constraints(not_constituents=tuple(spans[:1])))
+            parse = trained(kind).parse(words, constraints=Constraints(not_spans=tuple(spans[:1])))
             assert not {(start, end) for node, start, end in parse.tree.spans()[2:] if node.word is None} & set(
                 spans[:1]
             )
+
+    @parser_kinds
+    def test_constraints_with_labels_equal_enumeration(self, kind: Kind) -> None:
+        family, grammar = family_of(kind), trained(kind).grammar
+        for number, (forest, _) in enumerate(forests()):
+            words, found = list(forest.words), edge_lists(forest)
+            trees = [tree_of(grammar, forest, np.array(edges, np.int32), words) for edges in found]
+            logs = [family.log_derivation(grammar, forest, np.array(edges, np.int32)) for edges in found]
+            spans = list(map(_phrases, trees))
+            doubtful = sorted(one for one in set().union(*spans) if not all(one in own for own in spans))
+            for span in doubtful[number::3]:
+                for constraints, is_there in ((Constraints([span]), True), (Constraints((), [span]), False)):
+                    kept = [log for log, own in zip(logs, spans, strict=True) if (span in own) == is_there]
+                    part = intersect(grammar, forest, constraints)
+                    log_z = float(np.logaddexp.reduce(kept))
+                    assert family.log_z(part) == pytest.approx(log_z, abs=1e-9)
+                    # Coarse-to-fine inference prunes improbable edges.
+                    posterior = family.posterior(part)
+                    assert posterior.log_z == pytest.approx(log_z, abs=5e-3)
+                    shares = constituents(grammar, part, posterior)
+                    label = span[2], span[0], span[1]
+                    assert shares.get(label, 0.0) == pytest.approx(float(is_there), abs=1e-6)
+                    for edges in family.samples(part, 20, number):
+                        tree = tree_of(grammar, part, edges, words)
+                        assert (span in _phrases(tree)) == is_there
 
     @parser_kinds
     def test_probabilities_of_trees_agree(self, kind: Kind) -> None:
@@ -247,6 +273,11 @@ class TestParsers:
             (best, *_) = parser.parse(tree.words(), count=3).trees
             assert best.log_prob is not None
             assert parser.log_prob(best.tree) == pytest.approx(best.log_prob, abs=0.02)
+
+
+def _phrases(tree: Tree) -> set[tuple[int, int, str]]:
+    """The constituents of a tree below its root."""
+    return {(start, end, node.label) for node, start, end in tree.spans()[1:] if node.word is None}
 
 
 TAGGERS = trainable("tagger")

@@ -16,7 +16,8 @@ from lveg.chart.coarse import CoarseParser
 from lveg.decoding.derivations import tree_of
 from lveg.errors import GrammarError
 from lveg.families.pcfg.family import Pcfg
-from lveg.forest.builders import Constraints, intersect, tree_forest, trees_forest, union
+from lveg.forest.builders import tree_forest, trees_forest, union
+from lveg.forest.constraints import Constraints, intersect
 from lveg.forest.forest import Forest, anchored_rules, build_forest, part_of
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.estimate import pcfg_weights

@@ -17,7 +17,7 @@ from lveg.kernels.chart_estimate import Estimate, TagChain, estimate_side
 from lveg.kernels.chart_inside import fill_cells
 from lveg.kernels.chart_likely import fill_likely_cells
 from lveg.kernels.chart_outside import keep_rules
-from lveg.kernels.chart_rules import Cells, Dense, Lexical, Rows, Work
+from lveg.kernels.chart_rules import Cells, Dense, Lexical, Rows, Symbols, Work
 from lveg.kernels.jit import DEAD
 
 _LEAST = 2.0**-1022  # the smallest normal number: a posterior below it counts as impossible
@@ -55,12 +55,13 @@ class Memory:
 class Sentence(NamedTuple):
     """A sentence as the chart kernels need it.
 
-    spans: (n + 1, n + 1), what each span may be. lexical: the lexical rules of its words. scale: (n,), the power of two
-    of their scores, DEAD for a word without any tag.
+    spans: (n + 1, n + 1), the kind of each span. allowed: (2, kinds, N), see `Symbols`. lexical: the lexical rules of
+    its words. scale: (n,), the power of two of their scores, DEAD for a word without any tag.
     """
 
     words: tuple[str, ...]
     spans: npt.NDArray[np.uint8]
+    allowed: Floats
     lexical: Lexical
     scale: npt.NDArray[np.int64]
 
@@ -77,7 +78,12 @@ class Chart(NamedTuple):
 
 
 def read_sentence(
-    rules: ChartRules, words: Sequence[str], terminals: Ints, given_tags: Ints, spans: npt.NDArray[np.uint8]
+    rules: ChartRules,
+    words: Sequence[str],
+    terminals: Ints,
+    given_tags: Ints,
+    spans: npt.NDArray[np.uint8],
+    allowed: Floats,
 ) -> Sentence:
     """The words with their lexical rules; given_tags: (n,), each word's tag, numbered among the tags, or -1."""
     n = len(terminals)
@@ -96,7 +102,7 @@ def read_sentence(
     tag = rules.terminal_tag[index]
     score = np.zeros((n, rules.n_tags))
     score[word, tag] = rules.terminal_weight[index]
-    return Sentence(tuple(words), spans, Lexical(ptr, tag, rules.terminal_rule[index], score), scale)
+    return Sentence(tuple(words), spans, allowed, Lexical(ptr, tag, rules.terminal_rule[index], score), scale)
 
 
 def exact_size(rules: ChartRules, n: int) -> int:
@@ -126,7 +132,7 @@ def exact_chart(rules: ChartRules, sentence: Sentence, block: Floats) -> Chart:
         np.zeros((n + 1, n_right)),
     )
     score = sentence.lexical.score
-    grammar = rules.symbols, rules.pairs, rules.tags, rules.unaries
+    grammar = _symbols(rules, sentence), rules.pairs, rules.tags, rules.unaries
     fill_cells(*grammar, sentence.spans, score, cells, dense, _room(rules, n))
     return Chart(cells, None, dense, *_root_scores(rules, sentence, cells))
 
@@ -146,7 +152,7 @@ def likely_chart(rules: ChartRules, chain: TagChain, sentence: Sentence, p_cell:
     z = estimate_side(chain.follows, chain.begins, score, scale, False, now, then, before, before_scale)
     if z > 0.0:
         estimate = Estimate(before, before_scale, after, after_scale, z, int(before_scale[n]))
-        grammar = rules.symbols, rules.pairs, rules.tags, rules.unaries
+        grammar = _symbols(rules, sentence), rules.pairs, rules.tags, rules.unaries
         fill_likely_cells(*grammar, sentence.spans, score, estimate, p_cell, cells, rows, _room(rules, n))
     else:
         cells.scale[0, n] = DEAD
@@ -184,6 +190,11 @@ def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: 
     end[:] = start + (keys >> bits)
     items[0, size:], items[1, size:], items[2:, size:] = rules.root_start + roots, 0, n
     return items
+
+
+def _symbols(rules: ChartRules, sentence: Sentence) -> Symbols:
+    """The symbols, with what the spans of a sentence may be."""
+    return rules.symbols._replace(allowed=sentence.allowed)
 
 
 def _room(rules: ChartRules, n: int) -> Work:

@@ -2,6 +2,9 @@
 
 If the forest has no derivation, the threshold is lowered, then pruning is turned off, then every tag and glue rules
 that join any two constituents are allowed with a small weight. The result says which fallback was used.
+
+Labels of spans are not known to the chart exactly: it may keep derivations without them, which are removed when the
+forest is built.
 """
 
 from __future__ import annotations
@@ -27,12 +30,14 @@ from lveg.chart.chart import (
 from lveg.chart.layout import ChartRules, chart_rules
 from lveg.chart.tag_chain import tag_chain
 from lveg.errors import GrammarError
-from lveg.forest.builders import NO_CONSTRAINTS, Constraints, derivation_rules, tree_forest, union
+from lveg.forest.builders import derivation_rules, tree_forest, union
+from lveg.forest.constraints import MOST_KINDS, NO_CONSTRAINTS, Constraints, chart_symbols, intersect
 from lveg.forest.forest import Forest, build_forest
 from lveg.grammar.binarise import Binarisation, binarise
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints, RuleRow, assemble_grammar
 from lveg.grammar.symbols import PART, PHRASE, Symbol
 from lveg.kernels.chart_estimate import TagChain
+from lveg.kernels.chart_rules import FREE
 from lveg.trees import Tree
 
 MAX_WORDS = 400
@@ -44,6 +49,9 @@ MAX_BYTES = 2 * 2**30
 _UNLIKELY = 0.1  # of the threshold: symbols with a lower estimated posterior are left out
 _WIDER = 1e-4  # of the threshold, if it left no derivation
 _GLUE = 1e-9  # weight of rules that are not in the grammar
+_LABEL = 1e-3  # the same, of rules that give a phrase a label that is needed
+
+_Rows = set[tuple[int, int, int, tuple[str, ...], float]]  # left-hand side, children, path and weight of glue rules
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class Parses:
 
     fallback: None normally; `wide`, `unpruned` or `glue` if normal pruning left no derivation; `flat`, with no forest,
     if the sentence is too long for a chart; `free` if none of the given trees is possible. log_z: log P(sentence) of
-    the coarse grammar, before pruning; None if it is not defined, or the parser is not exact.
+    the coarse grammar, before pruning; None if it is not defined, or not known exactly.
     """
 
     forest: Forest | None
@@ -68,13 +76,14 @@ class CoarseParser:
 
     is_exact: whether every symbol of every span is used. If not, those that are unlikely given the words around them
     are left out while the chart is filled (docs/math.md: ahead). That takes a third of the time; log Z is slightly too
-    low. memory: for charts.
+    low. memory: for charts. has_glue: whether the grammar has glue rules.
     """
 
     grammar: Grammar
     weight: Floats
     is_exact: bool = True
     memory: Memory = field(default_factory=Memory, repr=False, compare=False)
+    has_glue: bool = False
 
     @cached_property
     def rules(self) -> ChartRules:
@@ -86,10 +95,10 @@ class CoarseParser:
         """Statistics of the tags next to symbols."""
         return tag_chain(self.grammar, self.weight)
 
-    def relaxed(self, words: Sequence[str]) -> CoarseParser:
-        """A parser with glue rules for these words: it derives them with any tags."""
+    def relaxed(self, words: Sequence[str], labels: Sequence[str] = ()) -> CoarseParser:
+        """A parser with glue rules for these words: it derives them with any tags, and phrases with these labels."""
         terminals = sorted(set(self.grammar.lexicon.terminals(words)))
-        return CoarseParser(*relax(self.grammar, self.weight, terminals), memory=self.memory)
+        return CoarseParser(*relax(self.grammar, self.weight, terminals, labels), has_glue=True, memory=self.memory)
 
     def chart_bytes(self, n_words: int) -> int:
         """Memory that the chart of a sentence takes."""
@@ -98,21 +107,30 @@ class CoarseParser:
     def sentence(self, words: Sequence[str], constraints: Constraints = NO_CONSTRAINTS) -> Sentence:
         """The words as the chart kernels need them."""
         terminals = np.array(self.grammar.lexicon.terminals(words), dtype=np.int32)
-        tags, spans = constraints.tag_ids(self.grammar, len(words)), constraints.span_table(len(words))
-        return read_sentence(self.rules, words, terminals, tags, spans)
+        tags, table = constraints.tag_ids(self.grammar, len(words)), constraints.span_table(self.grammar, len(words))
+        more = table.more[: MOST_KINDS - 4]
+        allowed = chart_symbols(self.grammar, more, self.has_glue) if more else self.rules.symbols.allowed
+        spans = np.where(table.code < MOST_KINDS, table.code, FREE).astype(np.uint8)
+        return read_sentence(self.rules, words, terminals, tags, spans, allowed)
 
     def prune(
         self, words: Sequence[str], p_node: float, p_edge: float, constraints: Constraints = NO_CONSTRAINTS
     ) -> tuple[float, Forest]:
-        """(log Z of the coarse grammar, the forest pruned at these posteriors); -inf and no nodes without a parse."""
-        return self._prune(self.sentence(words, constraints), p_node, p_edge)
+        """(log Z of the coarse grammar, the forest pruned at these posteriors); -inf and no nodes without a parse.
 
-    def _prune(self, sentence: Sentence, p_node: float, p_edge: float) -> tuple[float, Forest]:
+        If the constraints have labels, log Z is that of the chart, an upper bound.
+        """
+        return self._prune(self.sentence(words, constraints), p_node, p_edge, constraints)
+
+    def _prune(
+        self, sentence: Sentence, p_node: float, p_edge: float, constraints: Constraints
+    ) -> tuple[float, Forest]:
         """Like `prune`, for a `Sentence`."""
 
         def pruned_forest(chart: Chart) -> Forest:
             items = anchored_rules(self.rules, sentence, chart, p_node, p_edge)
-            return build_forest(self.grammar, sentence.words, items, is_sorted=True)
+            forest = build_forest(self.grammar, sentence.words, items, is_sorted=True)
+            return forest if constraints.is_plain or forest.is_empty else intersect(self.grammar, forest, constraints)
 
         n_words = len(sentence.words)
         p_cell = _UNLIKELY * min(p_node, p_edge)
@@ -157,26 +175,30 @@ class CoarseParser:
             return Parses(None, self.grammar, self.weight, "flat", None)
         p_edge = p_node if p_edge is None else p_edge
         sentence = self.sentence(words, constraints)
+        is_known = self.is_exact and constraints.is_plain
         for fallback, factor in ((None, 1.0), ("wide", _WIDER), ("unpruned", 0.0)):
-            log_z, forest = self._prune(sentence, p_node * factor, p_edge * factor)
+            log_z, forest = self._prune(sentence, p_node * factor, p_edge * factor, constraints)
             if not forest.is_empty:
-                return Parses(forest, self.grammar, self.weight, fallback, log_z if self.is_exact else None)
+                return Parses(forest, self.grammar, self.weight, fallback, log_z if is_known else None)
             if log_z == -np.inf:
                 break
-        relaxed = self.relaxed(words)
+        relaxed = self.relaxed(words, constraints.needed_labels)
         sentence = relaxed.sentence(words, constraints)
-        for factor in (1.0, _WIDER):
-            _, forest = relaxed._prune(sentence, p_node * factor, p_edge * factor)
+        for factor in (1.0, _WIDER, _WIDER**3, _WIDER**7):
+            _, forest = relaxed._prune(sentence, p_node * factor, p_edge * factor, constraints)
             if not forest.is_empty:
                 return Parses(forest, relaxed.grammar, relaxed.weight, "glue", None)
         return Parses(None, self.grammar, self.weight, "flat", None)
 
 
-def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[Grammar, Floats]:
+def relax(
+    grammar: Grammar, weight: Floats, terminals: Sequence[int], labels: Sequence[str] = ()
+) -> tuple[Grammar, Floats]:
     """The grammar with glue rules of a tiny weight, and the weights: it derives any of the terminals with any tags.
 
     With G the most frequent symbol below ROOT, the glue rules are `G -> X @G*`, `@G* -> X @G*`, `@G* -> X` and `ROOT ->
-    X` for every symbol X that is not a PART, and `T -> w` for every tag. Lexical rules of other terminals are left out.
+    X` for every symbol X that is not a PART, and `T -> w` for every tag. For each symbol L with one of the labels there
+    are also `L -> X @G*`, `L -> X` and `@G* -> L -> X`. Lexical rules of other terminals are left out.
     """
     root = grammar.kind_slice("root")
     nonterminal_roots = grammar.rule_left[root] < grammar.n_nonterminals
@@ -185,6 +207,8 @@ def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[G
     has_goal = grammar.n_nonterminals > 0 and bool(nonterminal_roots.any())
     goal_symbol = grammar.symbols[goal] if has_goal else Symbol(PHRASE, "X")
     new = [Symbol(PART, goal_symbol.label, goal_symbol.parents, ("*",), "*")] + ([] if has_goal else [goal_symbol])
+    known_labels = {symbol.label for symbol in (*grammar.symbols, *new) if symbol.kind == PHRASE}
+    new += [Symbol(PHRASE, label) for label in labels if label not in known_labels]
     # New nonterminals are numbered between the old ones and the tags.
     shift = len(new)
     n_old = grammar.n_nonterminals
@@ -196,10 +220,14 @@ def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[G
 
     whole = [i for i, symbol in enumerate(symbols) if symbol.kind != PART]
     tags = range(n_old + shift, len(symbols))
-    binary = {(lhs, x, rest) for lhs in (goal, rest) for x in whole}
-    unary = {(rest, x, NONE) for x in whole}
-    roots = {(NONE, x, NONE) for x in whole}
-    lexical = {(tag, terminal, NONE) for tag in tags for terminal in terminals}
+    needed = {i for i in whole if symbols[i].kind == PHRASE and symbols[i].label in labels}
+    binary: _Rows = {(lhs, x, rest, (), _GLUE) for lhs in {goal, rest} - needed for x in whole}
+    binary |= {(lhs, x, rest, (), _LABEL) for lhs in needed for x in whole}
+    unary: _Rows = {(rest, x, NONE, (), _GLUE) for x in whole}
+    unary |= {(lhs, x, NONE, (), _LABEL) for lhs in needed for x in whole if x != lhs}
+    unary |= {(rest, x, NONE, (label,), _GLUE * _LABEL) for label in labels for x in whole}
+    roots: _Rows = {(NONE, x, NONE, (), _GLUE) for x in whole}
+    lexical: _Rows = {(tag, terminal, NONE, (), _GLUE) for tag in tags for terminal in terminals}
     wanted = set(terminals)
     rows: list[RuleRow] = []
     kinds = ("binary", "unary", "root", "lexical")
@@ -211,9 +239,9 @@ def relax(grammar: Grammar, weight: Floats, terminals: Sequence[int]) -> tuple[G
         old = list(zip(lhs.tolist(), left.tolist(), right.tolist(), paths, weight[part].tolist(), strict=True))
         if kind == "lexical":
             old = [row for row in old if row[1] in wanted]
-        known = {row[:3] for row in old}
+        known = {row[:4] for row in old}
         rows += [(number, *row) for row in old]
-        rows += [(number, *key, (), _GLUE) for key in glue if key not in known]
+        rows += [(number, *row) for row in glue if row[:4] not in known]
     rows.sort()
     relaxed = assemble_grammar(symbols, n_old + shift, rows, grammar.lexicon, grammar.fingerprint)
     return relaxed, relaxed.count

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lveg.forest.constraints import chart_symbols
 from lveg.grammar.grammar import Floats, Grammar, Ints
-from lveg.kernels.chart_rules import CLOSED, NO_PHRASE, ONLY_PHRASE, Pairs, Symbols, TagRules, Unaries
+from lveg.kernels.chart_rules import Pairs, Symbols, TagRules, Unaries
 from lveg.kernels.jit import DEAD
 
 
@@ -83,7 +84,7 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
     np.maximum.at(best, left[by_terminal], weight[by_terminal])
     exponent = np.frexp(best)[1]
     return ChartRules(
-        symbols=Symbols(left_row, right_row, _allowed(grammar.is_part[:n] == 1)),
+        symbols=Symbols(left_row, right_row, chart_symbols(grammar)),
         pairs=Pairs(
             ptr=pointers(left_row[pair_left], int(left_row.max(initial=-1)) + 1),
             left=left_row[pair_left],
@@ -123,15 +124,6 @@ def chart_rules(grammar: Grammar, weight: Floats) -> ChartRules:
         terminal_rule=by_terminal.astype(np.int32),
         terminal_scale=np.where(best > 0.0, exponent, DEAD).astype(np.int64),
     )
-
-
-def _allowed(is_part: np.ndarray) -> Floats:
-    """Whether symbols may cover spans of each kind before and after the unary step, (2, 4, N)."""
-    allowed = np.ones((2, 4, len(is_part)))
-    allowed[:, NO_PHRASE] = is_part
-    allowed[0, ONLY_PHRASE] = ~is_part
-    allowed[0, CLOSED] = 0.0
-    return allowed
 
 
 def rows_of(children: Ints, n_nonterminals: int) -> Ints:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from lveg.cli.console import announce_faults, compilation_notice, console_report, say
+from lveg.cli.console import announce_faults, compilation_notice, console_report
 from lveg.cli.options import STANDARD
+from lveg.progress import say
 from lveg.report import counted
 from lveg.treebank.source import Faults, open_output
 from lveg.treebank.text import Input, Reading, count_sentences, read_sentences

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal, plain lines otherwise, and the log of a training run."""
+"""What commands write to stderr, and the log of a training run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, Any
 
+from lveg.progress import say, shown
 from lveg.report import Report, silent
-
-_EVERY = 10.0  # seconds between plain progress lines
-_REFRESH = 0.1  # seconds between updates of a bar
 
 
 class _Forgiving(io.TextIOWrapper):
@@ -51,13 +49,10 @@ def console_report(log: str | None = None, quiet: bool = False) -> Iterator[Repo
             stream = open(log, "ab", buffering=0)  # noqa: SIM115 (closed below, after the work)
         except OSError as error:
             raise UsageError(f"{log}: cannot be written: {error.strerror or error}") from None
-    bars = _Bars() if sys.stderr.isatty() and not quiet else None
-    show = silent if quiet else _Lines().event if bars is None else bars.event
     try:
-        yield show if stream is None else _logging(show, stream)
+        with nullcontext(silent) if quiet else shown() as show:
+            yield show if stream is None else _logging(show, stream)
     finally:
-        if bars is not None:
-            bars.close()
         if stream is not None:
             stream.close()
 
@@ -98,70 +93,6 @@ def _logging(show: Report, stream: IO[bytes]) -> Report:
             stream.write(msgspec.json.encode({"event": event, "time": round(time.time(), 3), **facts}) + b"\n")
 
     return report
-
-
-def describe(event: str, facts: dict[str, Any]) -> str:
-    """An event as a line of text."""
-    return f"{event}: " + ", ".join(
-        f"{name.replace('_', ' ')} {value:,}" if isinstance(value, int) else f"{name.replace('_', ' ')} {value}"
-        for name, value in facts.items()
-        if not isinstance(value, dict)
-    )
-
-
-class _Lines:
-    """Progress as plain lines, for files and pipes."""
-
-    def __init__(self) -> None:
-        self.last = time.monotonic()
-
-    def event(self, event: str, facts: dict[str, Any]) -> None:
-        if event != "progress":
-            say(describe(event, facts))
-        elif time.monotonic() - self.last > _EVERY:
-            self.last = time.monotonic()
-            total = f" of {facts['total']:,}" if facts.get("total") else ""
-            say(f"{facts['what']}: {facts['done']:,}{total}")
-
-
-class _Bars:
-    """Progress bars on a terminal."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self.tasks: dict[str, Any] = {}
-        self.last = 0.0
-        self.progress.start()
-
-    def event(self, event: str, facts: dict[str, Any]) -> None:
-        if event != "progress":
-            self.progress.console.print(describe(event, facts), highlight=False, markup=False)
-            return
-        what, done, total = facts["what"], facts["done"], facts.get("total")
-        if what not in self.tasks:
-            self.tasks[what] = self.progress.add_task(what, total=total)
-        now = time.monotonic()
-        if done == total or now - self.last > _REFRESH:
-            self.last = now
-            self.progress.update(self.tasks[what], completed=done)
-
-    def close(self) -> None:
-        self.progress.stop()
-
-
-def say(line: str) -> None:
-    """Write a line to stderr."""
-    print(line, file=sys.stderr, flush=True)
 
 
 def announce_faults(messages: list[str]) -> None:

@@ -37,10 +37,11 @@ def serve(
 
         lveg serve my.model
     """
-    from lveg.cli.console import COMPILING, say
+    from lveg.cli.console import COMPILING
     from lveg.container import read_whole
     from lveg.errors import UsageError
     from lveg.parallel import default_threads
+    from lveg.progress import say
 
     try:
         from lveg.serve.pool import Pool

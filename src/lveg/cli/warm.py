@@ -33,10 +33,10 @@ def warm(
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    from lveg.cli.console import say
     from lveg.errors import UsageError
     from lveg.families.registry import trainable
     from lveg.parallel import default_threads
+    from lveg.progress import say
 
     chosen = {task: [name for name in trainable(task) if not models or name in models] for task in ("parser", "tagger")}
     unknown = [name for name in models or [] if not any(name in names for names in chosen.values())]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import numpy.typing as npt
@@ -208,6 +208,36 @@ class Grammar:
     def lexical_id(self, tag: int, terminal: int) -> int | None:
         """The number of a lexical rule, or None if the grammar does not have it."""
         return self._lexical_ids.get((tag, terminal))
+
+    def symbol(self, name: str) -> int:
+        """The number of the symbol with this name; of a phrase and a tag with the same name, that of the phrase."""
+        if name not in self._symbols_by_name:
+            raise GrammarError(f"the grammar has no symbol {name}")
+        return self._symbols_by_name[name][0]
+
+    @cached_property
+    def _symbols_by_name(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for index, symbol in enumerate(self.symbols):
+            found.setdefault(symbol.name, []).append(index)
+        return found
+
+    def rule(self, text: str) -> int:
+        """The number of a rule written as by `describe_rule`: `NP -> DT @NP`, `ROOT -> S`, `NN -> dog`."""
+        *above, tail = text.split(" -> ")
+        head, middle = above[0] if above else "", above[1:]
+        of_name = self._symbols_by_name
+        heads = [NONE] if head == "ROOT" else of_name.get(head, [])
+        slots = [of_name.get(name, []) for name in tail.split(" ")]
+        lefts, rights = slots[0], slots[1] if len(slots) == 2 else [NONE] * (len(slots) == 1)
+        found = [self.rule_id(*symbols, tuple(middle)) for symbols in product(heads, lefts, rights)]
+        terminals = [*self.lexicon.words, *self.lexicon.classes]
+        if tail in terminals and not middle:
+            found += [self.lexical_id(lhs, terminals.index(tail)) for lhs in heads]
+        for rule in found:
+            if rule is not None:
+                return rule
+        raise GrammarError(f"the grammar has no rule {text}")
 
     def describe_rule(self, rule: int) -> str:
         """The rule as text, such as `NP -> DT @NP`."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 FREE, NO_PHRASE, ONLY_PHRASE, CLOSED = 0, 1, 2, 3
-"""What a span may be: anything; no constituent; a constituent; nothing."""
+"""Kinds of spans: anything; no constituent; a constituent; nothing. Sentences may have more kinds (see `Symbols`)."""
 
 
 class Symbols(NamedTuple):
     """The N nonterminals, which are numbered before the T tags.
 
     Symbols that occur as a left child have a *row*, numbered in left_row, and those that occur as a right child one in
-    right_row; others have -1. allowed: (2, 4, N), 1 if a symbol may cover a kind of span, before and after the unary
-    step, otherwise 0.
+    right_row; others have -1. allowed: (2, kinds, N), 1 if a symbol may cover a kind of span, before and after the
+    unary step, otherwise 0.
     """
 
     left_row: Any

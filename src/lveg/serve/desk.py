@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from lveg.errors import GrammarError, LvegError
-from lveg.forest.builders import Constraints
+from lveg.forest.constraints import Constraints
 from lveg.model import Model, Parse, Parser, Tagger, Tagging, words_of
 from lveg.model_io import model_of
 from lveg.output import SHOWN_FROM
@@ -21,6 +21,7 @@ from lveg.serve.api import (
     Request,
     ScoredTags,
     ScoredTree,
+    Span,
     TagAnswer,
     TaggedSentence,
     TagRequest,
@@ -63,7 +64,7 @@ class Desk:
         if request.constraints is not None and len(sentences) != 1:
             raise ApiError(422, "constraints", f"constraints are for one sentence, and there are {len(sentences)}")
         parses = [
-            parser.parse(words, request.decoder, request.kbest, constraints_of(given, len(words)), marginals=True)
+            parser.parse(words, request.decoder, request.kbest, constraints_of(given), marginals=True)
             for words in sentences
         ]
         return ParseAnswer(name, [_parsed(words, parse) for words, parse in zip(sentences, parses, strict=True)])
@@ -101,16 +102,13 @@ class Desk:
         return [words for words in found if words]
 
 
-def constraints_of(given: Given, n_words: int) -> Constraints:
+def constraints_of(given: Given) -> Constraints:
     """The constraints for the parser."""
-    for position in given.tags:
-        if not 0 <= position < n_words:
-            raise GrammarError(f"word {position} was given a tag: expected a position from 0 to {n_words - 1}")
-    return Constraints(
-        tuple((span.start, span.end) for span in given.spans),
-        tuple((span.start, span.end) for span in given.not_spans),
-        tuple(given.tags.get(position) for position in range(n_words)) if given.tags else None,
-    )
+    return Constraints(_spans(given.spans), _spans(given.not_spans), given.tags or None)
+
+
+def _spans(spans: list[Span]) -> list[tuple[int, int] | tuple[int, int, str]]:
+    return [(one.start, one.end) if one.label is None else (one.start, one.end, one.label) for one in spans]
 
 
 def _parsed(words: list[str], parse: Parse) -> ParsedSentence:

@@ -11,6 +11,7 @@ import numpy as np
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size
 from lveg.families.forest import SUMS, Ask, DiscreteFamily, ForestFamily, Posterior
+from lveg.families.gm.mixture import Mixture, mixture_of
 from lveg.families.gm.options import COVARIANCES
 from lveg.families.insight import Insight, tree_view
 from lveg.forest.forest import Forest
@@ -79,6 +80,14 @@ class Gm(ForestFamily):
     def components(self) -> Components:
         """The parameters as the kernels need them."""
         return Components(self.ptr, np.exp(self.log_weight), self.mean, np.exp(2.0 * self.log_std), self.first)
+
+    def mixture(self, rule: int) -> Mixture:
+        """The weights, means and variances of a rule's components."""
+        begin, end = int(self.ptr[rule]), int(self.ptr[rule + 1])
+        ends = np.append(self.first[1:], self.mean.shape[1])
+        columns = [int(first) + begin for first, last in zip(self.first, ends, strict=True) if first + begin < last]
+        _, weight, mean, variance, _ = self.components
+        return mixture_of(weight[begin:end], mean, variance, columns, end - begin)
 
     @cached_property
     def most(self) -> int:

@@ -134,6 +134,23 @@ class Subtyped(DiscreteFamily):
     def finest(self) -> Lvg:
         """The equivalent grammar."""
 
+    @property
+    def subtypes(self) -> Ints:
+        """The number of subtypes of each symbol."""
+        return self.finest.shape.subtypes
+
+    def rule_weights(self, rule: int) -> Floats:
+        """The weights of a rule between subtypes: (left-hand side, left child, right child), 1 for what it lacks."""
+        blocks = self.finest.shape.blocks
+        shape = blocks.n_lhs[rule], blocks.n_left[rule], blocks.n_right[rule]
+        return self.finest.weight[blocks.ptr[rule] : blocks.ptr[rule + 1]].reshape(shape)
+
+    def subtype_rule_weights(self, symbol: int, subtype: int) -> dict[int, float]:
+        """The rules of a subtype of a symbol; their weights, summed over the subtypes of children, largest first."""
+        rules = np.flatnonzero(self.finest.shape.lhs == symbol).tolist()
+        found = {rule: float(self.rule_weights(rule)[subtype].sum()) for rule in rules}
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
     def pack(self, forest: Forest) -> Ints:
         """The parts of a forest in one array."""
         return pack(forest)

@@ -10,6 +10,7 @@ import numpy as np
 from lveg.errors import GrammarError
 from lveg.families.chain import ChainFamily, open_table, tag_table
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
+from lveg.families.gm.mixture import Mixture, mixture_of
 from lveg.families.gm.options import COVARIANCES
 from lveg.families.insight import Insight, tag_view
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -116,6 +117,23 @@ class TagGm(ChainFamily):
         """The weights, in the linear domain, means and variances."""
         log_weight, mean, log_std = self.parts(self.value)
         return GmArrays(np.exp(log_weight), mean, np.exp(2.0 * log_std))
+
+    def mixture(self, rule: int) -> Mixture:
+        """The weights, means and variances of a rule's components.
+
+        A transition has Gaussians of the tag that it leaves and of the one that it reaches, an end of the former, a
+        start of the latter. An emission has one of its tag. Rules are numbered as in the grammar; without words of
+        their own, emissions are numbered by tag instead.
+        """
+        ends, starts, emissions = self.tags**2, self.tags**2 + self.tags, self.tags**2 + 2 * self.tags
+        size, leaves = self.components, rule < starts
+        reached = rule if rule < ends else rule - self.tags if starts <= rule < emissions else -1
+        columns = [rule] if leaves else []
+        columns += [starts + reached] if reached >= 0 else []
+        columns += [2 * starts + rule - emissions] if rule >= emissions else []
+        weight, mean, variance = self.numbers
+        part = weight[size * rule : size * (rule + 1)]
+        return mixture_of(part, mean, variance, [size * column for column in columns], size)
 
     def _run(
         self, packed: Ints, is_given: bool, sign: float, into: Floats | None, factor: Floats | None,

@@ -1,0 +1,64 @@
+"""Gold data that callers give: files, or trees and tagged sentences in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from lveg.errors import UsageError
+from lveg.treebank.conllu import read_tagged
+from lveg.treebank.penn import read_trees
+from lveg.treebank.source import Faults
+from lveg.trees import Tree
+
+Path = str | os.PathLike[str]
+Trees = Path | Iterable[Path] | Iterable[Tree]
+"""Files of bracketed trees, or trees."""
+
+Pairs = list[tuple[str, str]]
+"""A sentence as (word, tag) pairs."""
+
+Sentences = Path | Iterable[Path] | Iterable[Sequence[tuple[str, str]]]
+"""CoNLL-U files, or sentences as (word, tag) pairs."""
+
+
+def items_of(source: Any) -> list[Any]:
+    """The list of items, which has one element if `source` is a path."""
+    return [source] if isinstance(source, str | os.PathLike) else list(source)
+
+
+def given_trees(items: list[Any], faults: Faults | None = None, allow_empty: bool = False) -> list[Tree]:
+    """Trees, from files or from memory, as they are."""
+    if items and all(isinstance(item, Tree) for item in items):
+        return items
+    return list(read_trees(_paths(items, "trees"), faults, allow_empty))
+
+
+def given_tags(items: list[Any], column: str, faults: Faults | None = None) -> list[Pairs]:
+    """Tagged sentences, from files or from memory."""
+    if items and all(isinstance(item, list | tuple) for item in items):
+        return [list(map(partial(_pair, number), item)) for number, item in enumerate(items, start=1)]
+    return read_tagged(_paths(items, "sentences"), column, faults)
+
+
+def named(items: list[Any]) -> str:
+    """The first path as the prefix of a message; empty if there is none."""
+    return f"{os.fspath(items[0])}: " if items and isinstance(items[0], str | os.PathLike) else ""
+
+
+def _pair(sentence: int, found: Any) -> tuple[str, str]:
+    """A word and its tag, checked."""
+    if not (
+        isinstance(found, list | tuple) and len(found) == 2 and all(isinstance(part, str) and part for part in found)
+    ):
+        raise UsageError(f"sentence {sentence}: expected (word, tag) pairs of texts, found {found!r}")
+    return found[0], found[1]
+
+
+def _paths(items: list[Any], others: str) -> list[str]:
+    for item in items:
+        if not isinstance(item, str | os.PathLike):
+            raise UsageError(f"expected either files or {others}, found {item!r}")
+    return [os.fspath(item) for item in items]
