@@ -168,7 +168,7 @@ class TestEvaluation:
         assert round(result.sentence_accuracy, 2) == printed["sentence_accuracy"]
         assert round(result.counts.unknown_accuracy or 0.0, 2) == printed["unknown_accuracy"]
         assert result.signature == printed["signature"]
-        assert result.per_tag[0].tag == "NOUN"
+        assert result.per_tag[0].label == "NOUN"
         assert repr(result).startswith(f"<accuracy {result.token_accuracy:.2f} (")
 
     def test_analyses_from_elsewhere(self, parser: lveg.Parser, tagger: lveg.Tagger, tmp_path: Any) -> None:

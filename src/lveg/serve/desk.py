@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from lveg.errors import GrammarError, LvegError
+from lveg.errors import LvegError
 from lveg.forest.constraints import Constraints
 from lveg.model import Model, Parse, Parser, Tagger, Tagging, words_of
 from lveg.model_io import model_of
