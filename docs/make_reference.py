@@ -15,6 +15,9 @@ from lveg.options import Described, describe
 from lveg.task_options import ParserOptions, TaggerOptions
 
 HERE = Path(__file__).parent
+LONG = 40
+"""Longer default values are not shown."""
+
 MADE = "This page is generated from the code by `python docs/make_reference.py`."
 
 
@@ -128,7 +131,7 @@ def described(name: str, item: Any) -> str:
     shown = [
         one.replace(
             annotation=Bare(one.annotation) if one.annotation is not one.empty else one.empty,
-            default=Bare("...") if " at 0x" in repr(one.default) else one.default,
+            default=Bare("...") if len(repr(one.default)) > LONG else one.default,
         )
         for one in signature.parameters.values()
         if one.name not in ("self", "cls")
