@@ -16,7 +16,7 @@ from lveg.task_options import ParserOptions, TaggerOptions
 
 HERE = Path(__file__).parent
 LONG = 40
-"""Longer default values are not shown."""
+"""Longer default values, and functions, are not shown."""
 
 MADE = "This page is generated from the code by `python docs/make_reference.py`."
 
@@ -121,6 +121,13 @@ class Bare(str):
         return str(self)
 
 
+def plain(one: inspect.Parameter) -> inspect.Parameter:
+    """A parameter with a bare annotation, and `...` for a default value that does not read well."""
+    if one.default is not one.empty and (callable(one.default) or len(repr(one.default)) > LONG):
+        one = one.replace(default=Bare("..."))
+    return one if one.annotation is one.empty else one.replace(annotation=Bare(one.annotation))
+
+
 def described(name: str, item: Any) -> str:
     """Signature and documentation."""
     function = item.fget if isinstance(item, property) else getattr(item, "__func__", item)
@@ -128,14 +135,7 @@ def described(name: str, item: Any) -> str:
     if isinstance(item, property) or (inspect.isclass(item) and issubclass(item, Exception)):
         return text
     signature = inspect.signature(function)
-    shown = [
-        one.replace(
-            annotation=Bare(one.annotation) if one.annotation is not one.empty else one.empty,
-            default=Bare("...") if len(repr(one.default)) > LONG else one.default,
-        )
-        for one in signature.parameters.values()
-        if one.name not in ("self", "cls")
-    ]
+    shown = [plain(one) for one in signature.parameters.values() if one.name not in ("self", "cls")]
     result = signature.return_annotation
     signature = signature.replace(
         parameters=shown, return_annotation=signature.empty if result in (None, "None") else Bare(result)
