@@ -26,6 +26,7 @@ from lveg.forest.builders import NO_CONSTRAINTS, Constraints, intersect
 from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Floats, Grammar, Ints, same_rules
 from lveg.grammar.symbols import PHRASE
+from lveg.text.tokens import Tokeniser
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
 CHUNK = 128
@@ -363,7 +364,8 @@ def combine(parsers: Sequence[Parser]) -> Parser:
 class Tagger:
     """A part-of-speech tagger: the treebank's HMM, and a family of chains that scores.
 
-    weight: the treebank's own probabilities. column: the CoNLL-U column that it fills.
+    weight: the treebank's own probabilities. column: the CoNLL-U column that it fills. tokeniser: finds sentences and
+    words in raw text, if one was trained with it.
     """
 
     grammar: Grammar
@@ -371,6 +373,7 @@ class Tagger:
     column: str
     info: dict[str, Any]
     family: Chains
+    tokeniser: Tokeniser | None = None
 
     task = "tagger"
 

@@ -1,4 +1,4 @@
-"""Training of parsers and taggers, from files or from data in memory."""
+"""Training of parsers, taggers and tokenisers, from files or from data in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lveg._version import __version__
 from lveg.chart.coarse import CoarseParser, Parses
 from lveg.errors import UsageError
 from lveg.evaluation.calibration import best_sharpness
-from lveg.evaluation.models import ParserScores, score_parser, score_tagger
+from lveg.evaluation.models import ParserScores, score_parser, score_tagger, score_tokeniser
 from lveg.families.chain import Chains
 from lveg.families.forest import ForestFamily, Judge
 from lveg.families.registry import (
@@ -41,9 +41,14 @@ from lveg.model import Parser, Tagger, combine
 from lveg.model_io import load_model, model_fingerprint
 from lveg.options import Options, describe
 from lveg.report import Report, silent
-from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions
+from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions, TokeniserOptions
+from lveg.text.characters import examples
+from lveg.text.expansions import learn_expansions
+from lveg.text.learned import LearnedTokeniser
+from lveg.text.tokens import TokenSentence
 from lveg.treebank.conllu import read_tagged
 from lveg.treebank.penn import read_gold_trees
+from lveg.treebank.raw import read_tokens
 from lveg.treebank.source import Faults
 from lveg.trees import Cleaning, Tree, trees_fingerprint
 
@@ -53,6 +58,9 @@ Trees = Path | Iterable[Path] | Iterable[Tree]
 
 Sentences = Path | Iterable[Path] | Iterable[Tagged]
 """CoNLL-U files, or sentences as (word, tag) pairs."""
+
+Texts = Path | Iterable[Path] | Iterable[TokenSentence]
+"""CoNLL-U files, or sentences as tokens."""
 
 Pairs = list[tuple[str, str]]
 """A sentence as (word, tag) pairs."""
@@ -177,16 +185,55 @@ def train_tagger(
     begun = time.perf_counter()
     recipe = _recipe("tagger", TaggerOptions, model, options)
     column = recipe.task.column
+    train, dev = _items(train), _items(dev)
+    if recipe.task.with_tokeniser:
+        _paths([*train, *dev], "a tokeniser")
     tagged = _gold_tags(train, column, setting.faults)
     tagged = _short_enough(tagged, recipe.task.max_length, len, setting.report)
     gold = _gold_tags(dev, column, setting.faults, "to score on") if dev else []
     tagger = _train(tagged, gold, recipe.for_size(len(tagged), options), setting, _learn_tagger, fingerprint)
+    if recipe.task.with_tokeniser:
+        apart = replace(setting, checkpoint=setting.checkpoint and setting.checkpoint.stage(_APART), keep=None)
+        shared = {name: getattr(recipe.task, name) for name in ("max_length", "seed", "held_out")}
+        tagger = replace(tagger, tokeniser=train_tokeniser(train, dev, setting=apart, **shared))
     setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
     return tagger
 
 
+_APART = 9  # the stage of a tokeniser that is trained with a tagger, in checkpoints
+
+
+def train_tokeniser(
+    train: Texts, dev: Texts = (), model: str | None = None, setting: Setting = QUIET, **options: Any
+) -> LearnedTokeniser:
+    """Train a tokeniser; its scores on the development sentences are in `info`.
+
+    train, dev: CoNLL-U files, or sentences as tokens. model, options: see `train_parser`.
+    """
+    begun = time.perf_counter()
+    recipe = _recipe("tokeniser", TokeniserOptions, model, options)
+    sentences = _gold_tokens(train, setting.faults)
+    limit = recipe.task.max_length
+    sentences = _short_enough(sentences, limit, lambda sentence: len(sentence.words), setting.report)
+    if all(token.space_after for sentence in sentences for token in sentence.tokens[:-1]):
+        note = "there is white space after every token: the tokeniser will divide text at white space only"
+        setting.report("text", {"note": note})
+    gold = _gold_tokens(dev, setting.faults, "to score on") if dev else []
+    chunks = examples(sentences)
+    recipe = recipe.for_size(len(chunks), options)
+    tagger = _train(chunks, examples(gold), recipe, setting, _learn_tagger, fingerprint)
+    joins_spaces = any(" " in token.surface for sentence in sentences for token in sentence.tokens)
+    tokeniser = LearnedTokeniser(tagger, learn_expansions(sentences), joins_spaces)
+    tokeniser.info["train_sentences"] = len(sentences)
+    if gold:
+        tokeniser.info["dev"] = score_tokeniser(tokeniser, gold).summary()
+        setting.report("dev", tokeniser.info["dev"])
+    setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
+    return tokeniser
+
+
 def _learn_tagger(
-    tagged: list[Pairs], gold: list[Pairs], recipe: Recipe[TaggerOptions], setting: Setting, found: Found
+    tagged: list[Pairs], gold: list[Pairs], recipe: Recipe[Any], setting: Setting, found: Found
 ) -> tuple[Tagger, Found]:
     """Train a tagger on some sentences; with gold sentences, also find the best rounds on them."""
     task = recipe.task
@@ -466,6 +513,17 @@ def _gold_tags(source: Sentences, column: str, faults: Faults | None, why: str =
     if not tagged:
         raise UsageError(f"{_named(items)}there are no sentences {why}")
     return tagged
+
+
+def _gold_tokens(source: Texts, faults: Faults | None, why: str = "to learn from") -> list[TokenSentence]:
+    """Tokenised sentences, from files or from memory."""
+    items = _items(source)
+    if items and all(isinstance(item, TokenSentence) for item in items):
+        return items
+    found = read_tokens(_paths(items, "sentences"), faults)
+    if not found:
+        raise UsageError(f"{_named(items)}there are no sentences {why}")
+    return found
 
 
 def _pair(sentence: int, found: Any) -> tuple[str, str]:

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from lveg.evaluation.calibration import Calibration
     from lveg.evaluation.params import EvalbParams
     from lveg.evaluation.tags import TagCounts
-    from lveg.model import Model, Parse
+    from lveg.model import Parse
+    from lveg.model_io import Loaded
     from lveg.treebank.source import Faults
     from lveg.trees import Cleaning, Tree
 
@@ -64,6 +65,12 @@ KnownFrom = Annotated[
         metavar="FILE", help="CoNLL-U: words in these files count as known; if not given, those of the model's lexicon."
     ),
 ]
+Tokens = Annotated[
+    bool,
+    typer.Option(
+        "--tokens", help="CoNLL-U: score tokens, words and sentences found in the same text, as CoNLL 2018, not tags."
+    ),
+]
 CalibrationOption = Annotated[
     bool, typer.Option("--calibration", help="Parsers: also report how well the model's probabilities are calibrated.")
 ]
@@ -75,7 +82,7 @@ class Task:
 
     gold: Path
     system: Path | None
-    model: Model | None
+    model: Loaded | None
     against: Path | None
     decoder: str | None
     as_json: bool
@@ -97,6 +104,7 @@ def evaluate(
     decoder: DecoderOption = None,
     column: TagColumn = Column.upos,
     train: KnownFrom = None,
+    tokens: Tokens = False,
     input_format: InputFormatOption = None,
     keep_functions: KeepFunctions = False,
     cut_tags: CutTags = False,
@@ -110,7 +118,8 @@ def evaluate(
 
     Bracketed trees are scored exactly as by EVALB. Function tags and traces are
     removed from both sides first, and the outer bracket is renamed to TOP. CoNLL-U
-    is scored by tag. Confidence intervals are 95 %, by bootstrap over sentences;
+    is scored by tag or, with --tokens or if the model is a tokeniser, by tokens, words
+    and sentences. Confidence intervals are 95 %, by bootstrap over sentences;
     --against OTHER tests the difference of two systems by approximate
     randomisation.
 
@@ -133,10 +142,14 @@ def evaluate(
     is_tags = _is_conllu(gold, input_format)
     if calibration and is_tags:
         raise UsageError("--calibration is for parsers")
+    if tokens and not is_tags:
+        raise UsageError("--tokens needs CoNLL-U")
     loaded = None if model is None else load_parser(model, others) if others else load_model(str(model))
     n_threads, faults = thread_count(threads), Faults()
     task = Task(gold, system, loaded, against, decoder, as_json, per_sentence, n_threads, quiet or as_json, faults)
-    if is_tags:
+    if tokens or (loaded is not None and loaded.task == "tokeniser"):
+        _evaluate_tokens(task)
+    elif is_tags:
         _evaluate_tags(task, column.value, train or [])
     else:
         kept = ParserOptions(
@@ -208,7 +221,7 @@ def _parse_gold(task: Task, marginals: bool) -> tuple[Cleaning, str, list[Tree],
     from lveg.treebank.text import Input
 
     if not isinstance(task.model, Parser):
-        raise ModelError("the model is a tagger; evaluate it on CoNLL-U")
+        raise ModelError("the model is not a parser; evaluate it on CoNLL-U")
     cleaning = replace(task.model.cleaning, collapse_unaries=False)
     gold = _trees(task.gold, cleaning, task.faults, allow_empty=False)
     if any(not tree.children for tree in gold):
@@ -345,6 +358,41 @@ def _evaluate_tags(task: Task, column: str, train: list[Path]) -> None:
     typer.echo(f"signature: {note}")
 
 
+def _evaluate_tokens(task: Task) -> None:
+    from lveg.errors import UsageError
+    from lveg.evaluation.signature import signature
+    from lveg.evaluation.tokens import score_tokens, tokens_fingerprint
+    from lveg.model import Tagger
+    from lveg.model_io import model_fingerprint
+    from lveg.text.learned import LearnedTokeniser
+    from lveg.text.tokens import text_of
+    from lveg.treebank.raw import read_tokens
+
+    if task.against is not None or task.per_sentence:
+        raise UsageError(f"{'--against' if task.against else '--per-sentence'} is not for tokens")
+    gold = read_tokens(str(task.gold), task.faults)
+    if not gold:
+        raise UsageError(f"{task.gold}: holds no sentences")
+    settings = {"units": "tokens"}
+    if task.model is None:
+        system = read_tokens(str(task.system), task.faults)
+    else:
+        tokeniser = task.model.tokeniser if isinstance(task.model, Tagger) else task.model
+        if not isinstance(tokeniser, LearnedTokeniser):
+            raise UsageError("the model has no tokeniser; --tokens scores a tokeniser, or a tagger with one")
+        system = list(tokeniser.sentences(text_of(gold)))
+        settings["model"] = model_fingerprint(task.model)
+    scores = score_tokens(gold, system)
+    note = signature(gold=tokens_fingerprint(gold), **settings)
+    if task.as_json:
+        _print_json({**scores.summary(), "signature": note})
+        return
+    typer.echo(f"{'':12}{'gold':>10}{'system':>10}{'precision':>11}{'recall':>9}{'F1':>9}")
+    for name, row in scores.rows().items():
+        typer.echo(f"{name:12}{row.gold:10,d}{row.system:10,d}{row.precision:11.2f}{row.recall:9.2f}{row.f1:9.2f}")
+    typer.echo(f"signature: {note}")
+
+
 def _tag_gold(task: Task, gold: list[list[tuple[str, str]]]) -> tuple[list[list[str]], set[str]]:
     """The model's tags for the words of the gold sentences, and the words that it knows."""
     from lveg.cli.console import console_report
@@ -353,7 +401,7 @@ def _tag_gold(task: Task, gold: list[list[tuple[str, str]]]) -> tuple[list[list[
     from lveg.model import Tagger
 
     if not isinstance(task.model, Tagger):
-        raise ModelError("the model is a parser; evaluate it on bracketed trees")
+        raise ModelError("the model is not a tagger; evaluate it on bracketed trees")
     if task.decoder not in (None, "posterior", "viterbi"):
         raise UsageError(f"decoder {task.decoder!r} is not one of posterior, viterbi")
     with console_report(quiet=task.quiet) as report:

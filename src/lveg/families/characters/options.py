@@ -1,0 +1,17 @@
+"""Options of tokenisers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lveg.families.tag_forms.options import FORMS, TagFormsOptions
+from lveg.options import with_default
+
+
+@dataclass(frozen=True)
+class CharactersOptions(TagFormsOptions):
+    """Options of a tagger with word forms, with defaults for characters."""
+
+    context: str = with_default(TagFormsOptions, "context", FORMS)
+    subtypes: int = with_default(TagFormsOptions, "subtypes", 1)
+    epochs: int = with_default(TagFormsOptions, "epochs", 5)
