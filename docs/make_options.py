@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lveg.families.registry import layer_kinds, trainable, trainable_contexts
 from lveg.options import Described, describe
-from lveg.task_options import ParserOptions, TaggerOptions
+from lveg.task_options import ParserOptions, TaggerOptions, TokeniserOptions
 
 PAGE = Path(__file__).with_name("options.md")
 
@@ -31,10 +31,10 @@ def page() -> str:
         "# Training options",
         "This page is generated from the code by `python docs/make_options.py`. Every option is a flag\n"
         "of `lveg train`, a key of a config file (`--config FILE.toml`, with `_` for `-`) and a keyword of\n"
-        "`lveg.train_parser` or `lveg.train_tagger`. `lveg info MODEL --config` prints a config that, with\n"
-        "the same data, trains the same model again.",
+        "`lveg.train_parser`, `lveg.train_tagger` or `lveg.train_tokeniser`. `lveg info MODEL --config`\n"
+        "prints a config that, with the same data, trains the same model again.",
     ]
-    for task, form in (("parser", ParserOptions), ("tagger", TaggerOptions)):
+    for task, form in (("parser", ParserOptions), ("tagger", TaggerOptions), ("tokeniser", TokeniserOptions)):
         parts += [f"## lveg train {task}", table(list(describe(form)))]
         for kind in trainable(task).values():
             parts += [f"### --model {kind.name}", kind.summary]

@@ -32,7 +32,8 @@ LAYERS = {
     "files": "",
     "container": "files",
     "drawing": "",
-    "treebank": "files",
+    "text": "",
+    "treebank": "files text",
     "grammar": "kernels",
     "forest": "grammar kernels",
     "chart": "forest grammar kernels",
@@ -47,13 +48,15 @@ LAYERS = {
     "families": "families.registry families.family families.nested families.forest families.chain "
     "contexts learning chart forest grammar kernels",
     "decoding": "families.forest families.chain forest grammar kernels",
-    "model": "families.registry families.forest families.chain families decoding chart forest grammar",
-    "model_io": "model families.registry families.family families.forest families.chain container grammar",
-    "evaluation": "model annotate decoding treebank chart",
+    "model": "families.registry families.forest families.chain families decoding chart forest grammar text",
+    "text.learned": "model text",
+    "model_io": "model text text.learned task_options families.registry families.family families.forest "
+    "families.chain container grammar",
+    "evaluation": "model annotate decoding treebank chart text",
     "annotate": "model chart forest treebank",
     "output": "model decoding forest treebank drawing",
-    "training": "model model_io evaluation families.registry families.forest families.chain learning task_options "
-    "treebank chart grammar",
+    "training": "model model_io text text.learned evaluation families.registry families.forest families.chain learning "
+    "task_options treebank chart grammar",
     "cli": "*",
     "__main__": "cli",
     "": "",

@@ -352,7 +352,7 @@ def _origin(own: Options) -> Origin | None:
         if item.is_model and path is not None:
             parser = load_model(path)
             if not isinstance(parser, Parser):
-                raise UsageError(f"{path}: is a tagger; {item.flag} takes a parser trained on the same trees")
+                raise UsageError(f"{path}: is a {parser.task}; {item.flag} takes a parser trained on the same trees")
             return Origin(parser, path, item.flag, model_fingerprint(parser))
     return None
 

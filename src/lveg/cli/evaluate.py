@@ -220,8 +220,9 @@ def _parse_gold(task: Task, marginals: bool) -> tuple[Cleaning, str, list[Tree],
     from lveg.report import counted
     from lveg.treebank.text import Input
 
+    assert task.model is not None
     if not isinstance(task.model, Parser):
-        raise ModelError("the model is not a parser; evaluate it on CoNLL-U")
+        raise ModelError(f"the model is a {task.model.task}; evaluate it on CoNLL-U")
     cleaning = replace(task.model.cleaning, collapse_unaries=False)
     gold = _trees(task.gold, cleaning, task.faults, allow_empty=False)
     if any(not tree.children for tree in gold):
@@ -400,8 +401,9 @@ def _tag_gold(task: Task, gold: list[list[tuple[str, str]]]) -> tuple[list[list[
     from lveg.evaluation.models import score_tagger
     from lveg.model import Tagger
 
+    assert task.model is not None
     if not isinstance(task.model, Tagger):
-        raise ModelError("the model is not a tagger; evaluate it on bracketed trees")
+        raise ModelError(f"the model is a {task.model.task}; evaluate it on bracketed trees")
     if task.decoder not in (None, "posterior", "viterbi"):
         raise UsageError(f"decoder {task.decoder!r} is not one of posterior, viterbi")
     with console_report(quiet=task.quiet) as report:

@@ -90,7 +90,9 @@ CutTags = Annotated[bool, typer.Option("--cut-tags", help="Cut tags at - = and |
 KeepTraces = Annotated[bool, typer.Option("--keep-traces", help="Keep traces and other empty elements.")]
 Raw = Annotated[
     bool,
-    typer.Option("--raw", help="INPUT is running text: find its sentences and tokens first. Blank lines end sentences."),
+    typer.Option(
+        "--raw", help="INPUT is running text: find its sentences and tokens first. Blank lines end sentences."
+    ),
 ]
 TokeniserName = Annotated[
     str | None,
@@ -124,7 +126,7 @@ def load_parser(path: Path, others: list[Path] | None = None) -> Parser:
     for file in (path, *(others or [])):
         model = load_model(str(file))
         if not isinstance(model, Parser):
-            raise ModelError(f"{file}: is a {model.task}, not a parser{_USES[model.task]}")
+            raise ModelError(f"{file}: is a {model.task}{_USES[model.task]}")
         parsers.append(model)
     return combine(parsers)
 
@@ -137,7 +139,7 @@ def load_tagger(path: Path) -> Tagger:
 
     model = load_model(str(path))
     if not isinstance(model, Tagger):
-        raise ModelError(f"{path}: is a {model.task}, not a tagger{_USES[model.task]}")
+        raise ModelError(f"{path}: is a {model.task}{_USES[model.task]}")
     return model
 
 

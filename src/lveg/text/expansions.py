@@ -10,7 +10,7 @@ from functools import cached_property
 from lveg.text.tokens import TokenSentence
 
 Rule = tuple[int, tuple[str, ...]]
-"""How many characters are cut from the end of a token, and what replaces them: the end of the first word, then words."""
+"""How many characters are cut from the end of a token, and what replaces them: the first word's end, then words."""
 
 _START = "\n"  # stands before the first character, so that a whole token is an ending too
 

@@ -7,32 +7,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from lveg.text.english import ABBREVIATIONS, NEVER_FINAL, NUMBERED, STARTERS
 from lveg.text.tokens import Token, TokenSentence, paragraphs
-
-NEVER_FINAL = frozenset(
-    "Mr Mrs Ms Messrs Dr Prof Rev Hon Gen Sen Sens Rep Reps Gov Lt Col Sgt Capt Cmdr Maj Adm Pres Supt St Mt Ft "
-    "vs v cf e.g i.e viz Fig pp".split()
-)
-"""Abbreviations that something always follows."""
-
-NUMBERED = frozenset(("No", "Nos", "no", "nos", "p", "Art", "Sec"))
-"""Abbreviations before a number; otherwise they are words."""
-
-ABBREVIATIONS = frozenset(
-    "Inc Corp Co Cos Ltd Bros Jr Sr Ph.D etc al Esq Assn Dept Univ Ave Blvd Rd Pty Plc "
-    "Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec Mon Tues Tue Wed Thurs Thu Fri "
-    "Ala Ariz Ark Calif Colo Conn Del Fla Ga Ill Ind Kan Ky La Mass Md Mich Minn Miss Mo Mont Neb Nev Okla Ore Pa Tenn "
-    "Tex Va Vt Wash Wis Wyo approx dept est".split()
-)
-"""Abbreviations that may also be the last word of a sentence."""
-
-STARTERS = frozenset(
-    "A After All Although Among An And Another Any As At Because Before But By Despite Each Even For From He Her Here "
-    "His How However I If In It Its Last Many Meanwhile Most Mr. Mrs. Ms. My No Nor Not Now On One Only Or Other Our "
-    "Over She Since So Some Still Such That The Their Then There These They This Those Though To Two Under Until We "
-    "Well What When Where Whether Which While Who Why With Yes Yet You Your".split()
-)
-"""Words with which a sentence begins after an abbreviation; other capitalised words continue the sentence."""
 
 _APOSTROPHE = "['’]"
 _TOKEN = re.compile(
@@ -44,7 +20,7 @@ _TOKEN = re.compile(
     | (?:n['’]t|['’](?:s|re|ve|ll|d|m))\b(?<!\w['’]s)         # a contraction that stands alone
     | ['’](?:t(?:is|was|were)|em|cause|n|\d\ds?)\b(?!['’])    # 'tis, 'em, '90s
     | (?:(?<![^\s(\[{"“$])[-+.](?=\d))?\w(?:\w
-      | [-'’&/_+](?=\w) | \.(?=\w|-\w|['’]s\b) | (?<=\d)[,:](?=\d) | (?<=\d)%(?=-\w))*
+      | [-'’&/_+](?=\w) | \.(?=\w|-\w|['’]s\b) | (?<=\d)[,:–](?=\d) | (?<=\d)%(?=-\w))*
     | \S""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -55,9 +31,12 @@ _COMPOUNDS = {
 }  # fmt: skip
 """Where words that are written together are cut."""
 
-_ACRONYM = re.compile(r"[^\W\d_](?:\.[^\W\d_])+|[^\W\d_]\.[^\W\d_]{1,2}\.[^\W\d_]", re.UNICODE)
-_CLOSING = frozenset(("''", '"', "”", "’", "'", ")", "]", "}", "»"))
-_STOPS = frozenset((".", "!", "?", "…"))
+_ACRONYM = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|www\.|\S+@", re.IGNORECASE)
+_STOPS = frozenset(".!?…")
+_AFTER_STOPS = frozenset(".!?…'\"”’)]}»")
+_QUOTES = {'"': ("``", "''"), "'": ("`", "'"), "`": ("`", "`")}  # opening, closing
+_BEFORE_QUOTES = ("", " ", "(", "[", "{", "-", "—", "–", "“", "‘", '"', "'", "`")
 _PENN = {
     "(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-", "“": "``", "”": "''",
     "‘": "`", "’": "'", "—": "--", "–": "--", "…": "...",
@@ -68,61 +47,69 @@ _DOUBLED = "U.S."
 
 @dataclass(slots=True)
 class _Piece:
-    """A token while it is being made: its text, the word that it stands for, and whether white space follows."""
+    """A token while it is being made: its text, its word by Penn's conventions, and whether white space follows.
+
+    is_doubled: whether the period of the sentence is another word of it.
+    """
 
     surface: str
     word: str
     space_after: bool
+    is_doubled: bool = False
 
 
 @dataclass(frozen=True)
 class PtbTokeniser:
     """Penn conventions by rule.
 
-    known: the words of the model that is to analyse the text. A Penn word that is written otherwise, such as `-LRB-`
-    for a bracket, is used only if the model knows it. None: it is always used.
+    known: the words of the model that is to analyse the text. A word that Penn writes otherwise, such as `-LRB-` for a
+    bracket, is written so only if the model knows it. None: always.
     """
 
     known: Collection[str] | None = field(default=None, repr=False)
 
     @cached_property
-    def escapes(self) -> bool:
-        """Whether the model's words have `\\/` for a slash."""
+    def _escapes(self) -> bool:
+        """Whether slashes in words are written `\\/`."""
         return self.known is None or any("\\/" in word for word in self.known)
 
     def sentences(self, text: str) -> Iterator[TokenSentence]:
         """The sentences of a text; blank lines separate paragraphs, and always end a sentence."""
         for paragraph in paragraphs(text.splitlines()):
-            first = True
+            starts = True
             for pieces in _split(_pieces(paragraph)):
-                yield TokenSentence(tuple(map(self._token, pieces)), first)
-                first = False
+                yield TokenSentence(tuple(map(self._token, pieces)), starts)
+                starts = False
 
     def _token(self, piece: _Piece) -> Token:
-        words = (piece.surface, ".") if piece.word == f"{_DOUBLED} ." else (self._known(piece),)
+        words = (self._word(piece), ".") if piece.is_doubled else (self._word(piece),)
         return Token(piece.surface, words, piece.space_after)
 
-    def _known(self, piece: _Piece) -> str:
-        """The Penn word, if the model has it, otherwise the word as written."""
-        word = piece.word.replace("’", "'") if piece.word != "’" else "'"
-        if "/" in word and "://" not in word and self.escapes:
-            return word.replace("/", "\\/")
-        return word if self.known is None or word in self.known or len(word) > 5 else piece.surface
+    def _word(self, piece: _Piece) -> str:
+        """The word by Penn's conventions, as far as the model knows it."""
+        surface = piece.surface
+        if "/" in surface:
+            return surface.replace("/", "\\/") if self._escapes and not _ADDRESS.match(surface) else surface
+        return piece.word if self.known is None or piece.word in self.known else surface
 
 
 def _pieces(paragraph: str) -> list[_Piece]:
-    """The tokens of a paragraph, with periods apart from words."""
+    """The tokens of a paragraph, with all periods apart from words."""
     found: list[_Piece] = []
     for match in _TOKEN.finditer(paragraph):
         start, end = match.span()
-        surface = match[0]
-        for part in _parts(surface):
-            found.append(_Piece(part, _PENN.get(part, part), False))
+        found += (_Piece(part, _penn(part), False) for part in _parts(match[0]))
         found[-1].space_after = paragraph[end : end + 1] == " "
-        if surface in ('"', "'", "`"):
-            opens = _opens(paragraph, start, end)
-            found[-1].word = {'"': "``" if opens else "''", "'": "`" if opens else "'", "`": "`"}[surface]
+        if match[0] in _QUOTES:
+            found[-1].word = _QUOTES[match[0]][0 if _opens(paragraph, start, end) else 1]
     return found
+
+
+def _penn(surface: str) -> str:
+    """A token as Penn writes it."""
+    if surface.startswith(". "):
+        return "..."
+    return _PENN.get(surface) or surface.replace("’", "'").replace("–", "-")
 
 
 def _parts(surface: str) -> list[str]:
@@ -130,16 +117,16 @@ def _parts(surface: str) -> list[str]:
     if (at := _COMPOUNDS.get(surface.lower().replace("’", "'"))) is not None:
         return [surface[:at], surface[at:]]
     ends: list[str] = []
-    while (match := _CONTRACTION.search(surface)) is not None and "://" not in surface:
+    while not _ADDRESS.match(surface) and (match := _CONTRACTION.search(surface)) is not None:
         surface = surface[: match.start()]
-        ends.append(match[0])
-    return [surface, *reversed(ends)] if surface else ends[::-1]
+        ends.insert(0, match[0])
+    return [surface, *ends]
 
 
 def _opens(text: str, start: int, end: int) -> bool:
-    """Whether a quotation mark opens a quotation: nothing but white space, a bracket or a dash is before it."""
+    """Whether a quotation mark opens a quotation: white space, a bracket, a dash or another one is before it."""
     before, after = text[start - 1 : start], text[end : end + 1]
-    return before in ("", " ", "(", "[", "{", "-", "—", "–", "“", "‘", '"', "'", "`") and after not in ("", " ")
+    return before in _BEFORE_QUOTES and after not in ("", " ")
 
 
 def _split(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
@@ -147,17 +134,21 @@ def _split(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
     sentence: list[_Piece] = []
     at = 0
     while at < len(pieces):
-        piece = pieces[at]
+        stop = pieces[at]
+        sentence.append(stop)
         at += 1
-        sentence.append(piece)
-        if piece.surface not in _STOPS and not piece.surface.startswith(".."):
+        if stop.surface[0] not in _STOPS or stop.surface[-1].isalnum():
             continue
-        while at < len(pieces) and not sentence[-1].space_after and pieces[at].surface in _CLOSING | _STOPS:
+        before = sentence[-2] if len(sentence) > 1 and not sentence[-2].space_after else None
+        while at < len(pieces) and not sentence[-1].space_after and pieces[at].surface[0] in _AFTER_STOPS:
             sentence.append(pieces[at])
             at += 1
-        closing = len(sentence) - 1 - next(i for i, other in enumerate(reversed(sentence)) if other is piece)
-        ends = _is_end(sentence, closing, pieces[at : at + 2])
-        _join_abbreviation(sentence, closing, ends)
+        following = _begins(pieces[at : at + 2])
+        is_short = before is not None and stop.surface == "." and _is_short(before.surface, following)
+        ends = at == len(pieces) or (sentence[-1].space_after and _may_begin(following))
+        if is_short and before is not None:
+            ends = ends and (at == len(pieces) or _may_end(before.surface, following))
+            _join(sentence, before, stop, ends)
         if ends:
             yield sentence
             sentence = []
@@ -165,43 +156,37 @@ def _split(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
         yield sentence
 
 
-def _is_end(sentence: list[_Piece], at: int, following: list[_Piece]) -> bool:
-    """Whether a sentence ends with the stop at this place, given the tokens that follow."""
-    if not following:
-        return True
-    if not sentence[-1].space_after:
-        return False
-    start = following[0].surface
-    if not start[0].isalnum() and len(following) > 1:  # a quotation mark or a bracket
-        start = following[1].surface
-    if start[0].islower() or not start[0].isalnum():
-        return False
-    kind = _kind(sentence, at, start)
-    if kind == "abbreviation":
-        return start in STARTERS or f"{start}." in STARTERS
-    return kind is None
+def _begins(following: list[_Piece]) -> str:
+    """The first word of what follows, after a quotation mark or a bracket; empty at the end."""
+    return next((piece.surface for piece in following if piece.surface[0].isalnum()), "")
 
 
-def _kind(sentence: list[_Piece], at: int, start: str) -> str | None:
-    """What the period at this place belongs to: a title, an abbreviation, or nothing but the sentence."""
-    if at == 0 or sentence[at].surface != "." or sentence[at - 1].space_after:
-        return None
-    word = sentence[at - 1].surface
-    if word in NEVER_FINAL or (word in NUMBERED and start[:1].isdigit()):
-        return "title"
-    if len(word) == 1 and word.isupper() and word != "I":
-        return "title"
-    return "abbreviation" if word in ABBREVIATIONS or _ACRONYM.fullmatch(word) else None
+def _may_begin(word: str) -> bool:
+    """Whether a sentence may begin with this word."""
+    return word != "" and not word[0].islower()
 
 
-def _join_abbreviation(sentence: list[_Piece], at: int, ends: bool) -> None:
-    """Join the period at this place with the abbreviation before it, unless it is needed to end the sentence."""
-    following = sentence[at + 1].surface if at + 1 < len(sentence) else ""
-    if _kind(sentence, at, following) is None and not (at and sentence[at - 1].surface in NUMBERED and not ends
-                                                       and sentence[at].surface == "."):  # fmt: skip
-        return
-    word, period = sentence[at - 1], sentence[at]
+def _is_short(word: str, following: str) -> bool:
+    """Whether the period after a word is that of an abbreviation or an initial."""
+    if word in NUMBERED:
+        return following[:1].isdigit()
+    return (
+        word in NEVER_FINAL
+        or word in ABBREVIATIONS
+        or (len(word) == 1 and word.isupper() and word != "I")
+        or _ACRONYM.fullmatch(word) is not None
+    )
+
+
+def _may_end(word: str, following: str) -> bool:
+    """Whether a sentence may end with an abbreviation, before this word."""
+    is_title = word in NEVER_FINAL or word in NUMBERED or len(word) == 1
+    return not is_title and (following in STARTERS)
+
+
+def _join(sentence: list[_Piece], word: _Piece, period: _Piece, ends: bool) -> None:
+    """Join an abbreviation with its period; at the end of a sentence the period stays apart, or is doubled."""
+    at = next(index for index, piece in enumerate(sentence) if piece is period)
     surface = word.surface + period.surface
-    if ends and surface != _DOUBLED:
-        return
-    sentence[at - 1 : at + 1] = [_Piece(surface, f"{_DOUBLED} ." if ends else surface, period.space_after)]
+    if not ends or surface == _DOUBLED:
+        sentence[at - 1 : at + 1] = [_Piece(surface, surface, period.space_after, ends)]

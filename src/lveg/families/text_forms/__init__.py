@@ -7,7 +7,7 @@ KIND = Kind(
     task="tokeniser",
     summary="A chain over characters, with weights for each character, those around it, and their kinds.",
     family="lveg.families.tag_forms.family:TagForms",
-    options="lveg.families.characters.options:CharactersOptions",
+    options="lveg.families.text_forms.options:TextFormsOptions",
     learning="lveg.families.tag_forms.learning:learn",
     is_default=True,
 )

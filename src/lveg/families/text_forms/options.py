@@ -9,7 +9,7 @@ from lveg.options import with_default
 
 
 @dataclass(frozen=True)
-class CharactersOptions(TagFormsOptions):
+class TextFormsOptions(TagFormsOptions):
     """Options of a tagger with word forms, with defaults for characters."""
 
     context: str = with_default(TagFormsOptions, "context", FORMS)
