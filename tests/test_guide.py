@@ -51,3 +51,11 @@ def test_a_parser_from_your_treebank(
     assert printed["lveg parse my.model sentences.txt"].startswith("(TOP (S (NP")
     assert "labelled F1" in printed["lveg evaluate dev.mrg --model both.model"]
     assert "telescope" not in capsys.readouterr().out
+
+
+def test_raw_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = follow("text", monkeypatch, tmp_path)
+    assert len(printed) > 10
+    assert printed["lveg parse parser.model --raw new.txt"].count("\n") == 2
+    assert "# text = The dog didn't see (the) cat.\n" in printed["lveg tag my.model --raw --tokeniser ptb new.txt"]
+    assert "['He', 'did', \"n't\", 'go', '.'] He didn't go." in capsys.readouterr().out

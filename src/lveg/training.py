@@ -194,8 +194,8 @@ def train_tagger(
     tagger = _train(tagged, gold, recipe.for_size(len(tagged), options), setting, _learn_tagger, fingerprint)
     if recipe.task.with_tokeniser:
         apart = replace(setting, checkpoint=setting.checkpoint and setting.checkpoint.stage(_APART), keep=None)
-        shared = {name: getattr(recipe.task, name) for name in ("max_length", "seed", "held_out")}
-        tagger = replace(tagger, tokeniser=train_tokeniser(train, dev, setting=apart, **shared))
+        common = {name: getattr(recipe.task, name) for name in ("max_length", "seed", "held_out")}
+        tagger = replace(tagger, tokeniser=train_tokeniser(train, dev, setting=apart, **common))
     setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
     return tagger
 

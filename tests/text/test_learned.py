@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -73,7 +74,7 @@ def test_files(tokeniser: LearnedTokeniser, tmp_path: Path) -> None:
 
 def test_a_tagger_keeps_its_tokeniser(tmp_path: Path) -> None:
     train = write_spaced(tmp_path / "train.conllu", "train", 60)
-    options = {"epochs": 1, "context": "forms", "held_out": 0.0}
+    options: dict[str, Any] = {"epochs": 1, "context": "forms", "held_out": 0.0}
     tagger = lveg.train_tagger(train, with_tokeniser=True, **options)
     plain = lveg.train_tagger(train, **options)
     save_model(tagger, str(tmp_path / "both"))
@@ -92,19 +93,19 @@ def test_a_tagger_keeps_its_tokeniser(tmp_path: Path) -> None:
 
 class TestHostileFiles:
     @pytest.fixture
-    def sound(self, tokeniser: LearnedTokeniser, tmp_path: Path) -> tuple[dict, dict]:
+    def sound(self, tokeniser: LearnedTokeniser, tmp_path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         save_model(tokeniser, str(tmp_path / "t"))
         text, tensors = unpack(read_whole(str(tmp_path / "t")))
         return msgspec.json.decode(text), tensors
 
-    def refused(self, header: dict, tensors: dict, folder: Path) -> str:
+    def refused(self, header: dict[str, Any], tensors: dict[str, Any], folder: Path) -> str:
         (folder / "bad").write_bytes(packed(msgspec.json.encode(header).decode(), tensors))
         with pytest.raises(ModelError) as caught:
             load_model(str(folder / "bad"))
         assert "\n" not in str(caught.value)
         return str(caught.value)
 
-    def test_headers(self, sound: tuple[dict, dict], tmp_path: Path) -> None:
+    def test_headers(self, sound: tuple[dict[str, Any], dict[str, Any]], tmp_path: Path) -> None:
         header, tensors = sound
         (tmp_path / "good").write_bytes(packed(msgspec.json.encode(header).decode(), tensors))
         assert load_model(str(tmp_path / "good")).task == "tokeniser"
@@ -125,7 +126,9 @@ class TestHostileFiles:
         self.refused({key: value for key, value in header.items() if key != "text"}, tensors, tmp_path)
         self.refused(header, {**tensors, "tokeniser.weight": tensors["weight"]}, tmp_path)
 
-    def test_what_a_tagger_has_as_its_tokeniser(self, sound: tuple[dict, dict], tmp_path: Path) -> None:
+    def test_what_a_tagger_has_as_its_tokeniser(
+        self, sound: tuple[dict[str, Any], dict[str, Any]], tmp_path: Path
+    ) -> None:
         header, tensors = sound
         tagger = {key: value for key, value in header.items() if key != "text"} | {"task": "tagger", "column": "upos"}
         both = tensors | {f"tokeniser.{name}": array for name, array in tensors.items()}

@@ -31,6 +31,7 @@ from lveg.cli.options import (
 
 if TYPE_CHECKING:
     from lveg.model import Parse
+    from lveg.treebank.source import InputFormat
     from lveg.treebank.text import Input
 
 
@@ -163,9 +164,9 @@ def parse(
     is_json, width = format is ParseFormat.jsonl, shutil.get_terminal_size().columns
     chosen = None if decoder is None else decoder.value
     settings = ParseSettings(chosen, kbest, p_min, is_json, max_words, gold_tags, pruner, prune_kbest, explain)
-    chosen_format = input_format.value if input_format else None
     found = find_tokeniser(raw, tokeniser, parser, model)
-    reading = Reading(chosen_format, parser.cleaning, column.value, tokeniser=found)
+    given: InputFormat | None = input_format.value if input_format else None
+    reading = Reading(given, parser.cleaning, column.value, tokeniser=found)
     job = Annotation("parsing", files, reading, out, skip_bad, quiet, parser.grammar.lexicon.word_ids)
     results = parse_all(parser, with_trees(job.sentences(), constraints), settings, thread_count(threads, files))
 

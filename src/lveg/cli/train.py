@@ -58,7 +58,7 @@ _HELP = {
 
     It learns from CoNLL-U where white space is missing between tokens (`# text`,
     `SpaceAfter=No`), where sentences end, and which words multiword tokens stand for.
-    With --dev it is scored as in the CoNLL 2018 shared task.
+    With --dev it is scored by the rules of CoNLL 2018.
 
         lveg train tokeniser en-train.conllu --dev en-dev.conllu --out en.tokeniser
         lveg tag en.model --raw --tokeniser en.tokeniser news.txt
