@@ -10,7 +10,7 @@ from lveg.treebank.raw import to_conllu
 from lveg.treebank.synthetic import ENGLISH
 
 JOINED = {".", ",", "?", "!", "'s", "n't", "''", ":"}
-SEVERAL = {("to", "the"), ("in", "the"), ("of", "the")}
+SEVERAL = {(word, "the") for word in ("with", "by", "and", "in", "of", "on", "to", "from")}
 """Words that are written together as one multiword token."""
 
 

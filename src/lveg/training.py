@@ -221,7 +221,8 @@ def train_tokeniser(
     gold = _gold_tokens(dev, setting.faults, "to score on") if dev else []
     chunks = examples(sentences)
     recipe = recipe.for_size(len(chunks), options)
-    tagger = _train(chunks, examples(gold), recipe, setting, _learn_tagger, fingerprint)
+    inner = replace(setting, report=_of_characters(setting.report))
+    tagger = _train(chunks, examples(gold), recipe, inner, _learn_tagger, fingerprint)
     joins_spaces = any(" " in token.surface for sentence in sentences for token in sentence.tokens)
     tokeniser = LearnedTokeniser(tagger, learn_expansions(sentences), joins_spaces)
     tokeniser.info["train_sentences"] = len(sentences)
@@ -230,6 +231,19 @@ def train_tokeniser(
         setting.report("dev", tokeniser.info["dev"])
     setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
     return tokeniser
+
+
+def _of_characters(report: Report) -> Report:
+    """A report in which the scores of a chain are those of characters; its final scores are left out."""
+
+    def told(event: str, facts: dict[str, Any]) -> None:
+        if event == "epoch" and "dev_token_accuracy" in facts:
+            facts = {name: value for name, value in facts.items() if name != "dev_sentence_accuracy"}
+            facts["dev_character_accuracy"] = facts.pop("dev_token_accuracy")
+        if event != "dev":
+            report(event, facts)
+
+    return told
 
 
 def _learn_tagger(

@@ -8,6 +8,8 @@ from lveg.errors import UsageError
 from lveg.evaluation.tokens import SpanCounts, score_tokens
 from lveg.text.tokens import Token, TokenSentence
 
+Counts = tuple[int, int, int]
+
 
 def analysis(text: str) -> list[TokenSentence]:
     """Sentences separated by `|`; a token `del=de+el` stands for several words."""
@@ -41,7 +43,7 @@ def analysis(text: str) -> list[TokenSentence]:
         ("ab=p+q c d", "a bc=q+r d", (3, 3, 1), (4, 4, 2), (1, 1, 1)),
     ],
 )
-def test_counts(gold: str, system: str, tokens: tuple, words: tuple, sentences: tuple) -> None:
+def test_counts(gold: str, system: str, tokens: Counts, words: Counts, sentences: Counts) -> None:
     scores = score_tokens(analysis(gold), analysis(system))
     assert scores.tokens == SpanCounts(*tokens)
     assert scores.words == SpanCounts(*words)

@@ -18,7 +18,9 @@ SHORTEST = 400
 """Training examples are whole sentences with at least this many characters together, so that most sentence ends are
 seen with the sentence that follows."""
 
-_ADDRESS = re.compile(r"://|www\.|[^ ]@[^ ]|[^\W\d_]\.[^\W\d_]{2}[^ ]*$", re.IGNORECASE)
+_AROUND = ".,;:!?()[]<>\"'-*_"
+_ADDRESS = re.compile(r"://|www\.|.@.", re.IGNORECASE)
+_NAME = re.compile(r"[^\W_]\.[a-z]{2,4}(?:[/?#:].*)?$")  # of a file or a domain
 
 
 def is_several(label: str) -> bool:
@@ -39,17 +41,18 @@ def positions(text: str) -> list[int]:
 def views(text: str) -> list[str]:
     """What is seen of each labelled character, as a word for a chain with word forms.
 
-    Beginnings of such a word are the kinds of the character and the next ones; endings are the character, those before
-    it, the kind of the piece between spaces, and the kind of the next character.
+    Beginnings of such a word are the kinds of the character and of the next three; endings are the character, the one
+    before it, the kind of the piece between spaces, and the kind of the next character. Those of more distant ones are
+    seen as neighbouring words.
     """
     kinds = "".join(map(_kind, text)) + "   "
-    padded = "  " + text
+    padded = " " + text
     found = []
     start = 0
     for piece in text.split(" "):
         mark = _kind_of_piece(piece)
         for i in range(start, start + len(piece)):
-            found.append(f"{kinds[i : i + 4]}{kinds[i + 1]}{mark}{padded[i : i + 3]}")
+            found.append(f"{kinds[i : i + 4]}{kinds[i + 1]}{mark}{padded[i : i + 2]}")
         start += len(piece) + 1
     return found
 
@@ -66,14 +69,16 @@ def _kind(character: str) -> str:
 
 
 def _kind_of_piece(piece: str) -> str:
-    """A symbol for a piece between spaces: an address or file name, punctuation, letters, with digits, or other."""
+    """A symbol for a piece between spaces, apart from punctuation around it."""
+    core = piece.strip(_AROUND)
     if _ADDRESS.search(piece):
         return "⊕"
-    core = piece.strip(".,;:!?()[]\"'-")
     if not core:
         return "⊖"
+    if _NAME.search(core):
+        return "⊞"
     if core.isalpha():
-        return "⊗"
+        return "⊗" if core[0].islower() else "⊠" if len(core) > 1 and core.isupper() else "⊡"
     return "⊘" if any(map(str.isdigit, core)) else "⊙"
 
 

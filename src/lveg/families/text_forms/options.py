@@ -13,5 +13,6 @@ class TextFormsOptions(TagFormsOptions):
     """Options of a tagger with word forms, with defaults for characters."""
 
     context: str = with_default(TagFormsOptions, "context", FORMS)
-    subtypes: int = with_default(TagFormsOptions, "subtypes", 1)
-    epochs: int = with_default(TagFormsOptions, "epochs", 5)
+    epochs: int = with_default(TagFormsOptions, "epochs", 8)
+    batch: int = with_default(TagFormsOptions, "batch", 32)
+    l2: float = with_default(TagFormsOptions, "l2", 1.0)
