@@ -12,7 +12,7 @@ import lveg
 from lveg.cli import make_app
 from lveg.families.registry import layer_kinds, trainable, trainable_contexts
 from lveg.options import Described, describe
-from lveg.task_options import ParserOptions, TaggerOptions
+from lveg.task_options import ParserOptions, TaggerOptions, TokeniserOptions
 
 HERE = Path(__file__).parent
 LONG = 40
@@ -41,10 +41,10 @@ def options_page() -> str:
         "# Training options",
         f"{MADE} Every option is a flag\n"
         "of `lveg train`, a key of a config file (`--config FILE.toml`, with `_` for `-`) and a keyword of\n"
-        "`lveg.train_parser` or `lveg.train_tagger`. `lveg info MODEL --config` prints a config that, with\n"
-        "the same data, trains the same model again.",
+        "`lveg.train_parser`, `lveg.train_tagger` or `lveg.train_tokeniser`. `lveg info MODEL --config`\n"
+        "prints a config that, with the same data, trains the same model again.",
     ]
-    for task, form in (("parser", ParserOptions), ("tagger", TaggerOptions)):
+    for task, form in (("parser", ParserOptions), ("tagger", TaggerOptions), ("tokeniser", TokeniserOptions)):
         parts += [f"## lveg train {task}", table(list(describe(form)))]
         for kind in trainable(task).values():
             parts += [f"### --model {kind.name}", kind.summary]

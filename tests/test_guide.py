@@ -94,3 +94,11 @@ def test_python(
     out = capsys.readouterr().out
     assert "(NP (DT The) (JJ old) (NN dog))" in out
     assert "['DET', 'NOUN', 'VERB', 'DET', 'NOUN', 'PUNCT']" in out
+
+
+def test_raw_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = follow("text", monkeypatch, tmp_path)
+    assert len(printed) > 10
+    assert printed["lveg parse parser.model --raw new.txt"].count("\n") == 2
+    assert "# text = The dog didn't see (the) cat.\n" in printed["lveg tag my.model --raw --tokeniser ptb new.txt"]
+    assert "['He', 'did', \"n't\", 'go', '.'] He didn't go." in capsys.readouterr().out

@@ -34,7 +34,8 @@ LAYERS = {
     "container": "files",
     "drawing": "",
     "plotting": "",
-    "treebank": "files",
+    "text": "",
+    "treebank": "files text",
     "grammar": "kernels",
     "forest": "grammar kernels",
     "chart": "forest grammar kernels",
@@ -50,15 +51,17 @@ LAYERS = {
     "families": "families.registry families.family families.insight families.nested families.forest families.chain "
     "contexts learning chart forest grammar kernels",
     "decoding": "families.forest families.chain forest grammar kernels",
-    "model": "families.registry families.forest families.chain families decoding chart forest grammar",
-    "model_io": "model families.registry families.family families.forest families.chain container grammar",
-    "evaluation": "model model_io annotate decoding treebank chart grammar drawing",
+    "model": "families.registry families.forest families.chain families decoding chart forest grammar text",
+    "text.learned": "model text",
+    "model_io": "model text text.learned task_options families.registry families.family families.forest "
+    "families.chain container grammar",
+    "evaluation": "model model_io annotate decoding treebank chart grammar drawing text",
     "annotate": "model chart forest treebank",
     "output": "model decoding forest treebank drawing",
-    "training": "model model_io evaluation families.registry families.forest families.chain learning task_options "
-    "treebank chart grammar",
+    "training": "model model_io text text.learned evaluation families.registry families.forest families.chain learning "
+    "task_options treebank chart grammar",
     "inspection": "drawing model model_io families.insight grammar",
-    "serve": "model model_io output forest grammar kernels",
+    "serve": "model model_io output forest grammar kernels text",
     "adapters": "model model_io training evaluation treebank grammar",
     "cli": "*",
     "__main__": "cli",

@@ -26,8 +26,9 @@ from lveg.container import FORMAT
 from lveg.errors import ModelError, UsageError
 from lveg.families.registry import kinds
 from lveg.families.tag_lvg.family import size_of
-from lveg.model import Model, Parser, combine
-from lveg.model_io import load_model, save_model
+from lveg.model import Model, Parser, Tagger, combine
+from lveg.model_io import Loaded, load_model, save_model
+from lveg.text.learned import LearnedTokeniser
 
 NAMES = [*(f"{model}-{task}" for task, model in FAMILIES), "product-parser"]
 SENTENCES = ("The dog saw a cat with a telescope .", "Unheard zworks ( 12 ) - x", "a", "Dogs and cats slept")
@@ -64,8 +65,9 @@ def path(request: pytest.FixtureRequest, folder: Path) -> Path:
     return folder / str(request.param)
 
 
-def answers(model: Model) -> list[Any]:
+def answers(model: Loaded) -> list[Any]:
     """A model's results for some sentences."""
+    assert not isinstance(model, LearnedTokeniser)
     if isinstance(model, Parser):
         return [model.parse(text.split(), count=3, marginals=True) for text in SENTENCES]
     return [model.tag(text.split(), decoder) for text in SENTENCES for decoder in ("posterior", "viterbi")]
@@ -86,7 +88,9 @@ def reload(data: bytes, folder: Path) -> Model:
     """The model in these bytes."""
     target = folder / "reloaded"
     target.write_bytes(data)
-    return load_model(str(target))
+    model = load_model(str(target))
+    assert not isinstance(model, LearnedTokeniser)
+    return model
 
 
 def refused(data: bytes, folder: Path) -> str:
@@ -214,7 +218,7 @@ def survey(path: Path, seed: int, count: int) -> tuple[int, int]:
     return n_refused, n_harmless
 
 
-def saved(model: Model) -> bytes:
+def saved(model: Loaded) -> bytes:
     """The bytes of a model's file."""
     return packed(*model_io._encode(model))
 
@@ -650,7 +654,9 @@ class TestNested:
 
     def test_a_chain_without_emissions(self, folder: Path, tmp_path: Path) -> None:
         header, tensors = parts_of(folder / "lvg-tagger")
-        tags, subtypes = len(load_model(str(folder / "lvg-tagger")).grammar.tags), header["facts"]["subtypes"]
+        tagger = load_model(str(folder / "lvg-tagger"))
+        assert isinstance(tagger, Tagger)
+        tags, subtypes = len(tagger.grammar.tags), header["facts"]["subtypes"]
         changed = {**header, "facts": {**header["facts"], "has_emissions": False}}
         refused(sealed(changed, tensors), tmp_path)
         value = tensors["family.value"][: size_of(tags, 0, subtypes)].copy()

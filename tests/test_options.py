@@ -372,7 +372,9 @@ class TestMemory:
             f"{kind.learning.partition(':')[0]}.check_memory", lambda _, count, __: counted.append(count), raising=False
         )
         trained(task, data, "m", "--model", model, *flags_of(quick_options(task, model)))
-        family = lveg.load("m").family
+        loaded = lveg.load("m")
+        assert not isinstance(loaded, lveg.LearnedTokeniser)
+        family = loaded.family
         assert isinstance(family, Family)
         if kind.is_treebank:
             assert not counted

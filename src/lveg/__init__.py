@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from lveg.model import combine as combine
     from lveg.model_io import load_model as load
     from lveg.model_io import save_model as save
+    from lveg.text.learned import LearnedTokeniser as LearnedTokeniser
+    from lveg.text.ptb import PtbTokeniser as PtbTokeniser
     from lveg.training import Setting as Setting
     from lveg.training import train_parser as train_parser
     from lveg.training import train_tagger as train_tagger
+    from lveg.training import train_tokeniser as train_tokeniser
     from lveg.treebank.conllu import read_conllu as read_conllu
     from lveg.treebank.penn import parse_tree as parse_tree
     from lveg.treebank.penn import read_trees as read_trees
@@ -40,10 +43,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "Cleaning": "lveg.trees",
     "Constraints": "lveg.forest.constraints",
+    "LearnedTokeniser": "lveg.text.learned",
     "LvegError": "lveg.errors",
     "Parse": "lveg.model",
     "Parser": "lveg.model",
     "ParsingResult": "lveg.evaluation.evaluate",
+    "PtbTokeniser": "lveg.text.ptb",
     "Setting": "lveg.training",
     "Tagger": "lveg.model",
     "Tagging": "lveg.model",
@@ -59,15 +64,18 @@ _HOMES = {
     "save": "lveg.model_io:save_model",
     "train_parser": "lveg.training",
     "train_tagger": "lveg.training",
+    "train_tokeniser": "lveg.training",
 }
 
 __all__ = [
     "Cleaning",
     "Constraints",
+    "LearnedTokeniser",
     "LvegError",
     "Parse",
     "Parser",
     "ParsingResult",
+    "PtbTokeniser",
     "Setting",
     "Tagger",
     "Tagging",
@@ -84,6 +92,7 @@ __all__ = [
     "save",
     "train_parser",
     "train_tagger",
+    "train_tokeniser",
 ]
 
 

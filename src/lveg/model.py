@@ -29,6 +29,7 @@ from lveg.grammar.symbols import PHRASE
 from lveg.parallel import chunks, ordered_map
 from lveg.progress import watched
 from lveg.report import Report
+from lveg.text.tokens import Tokeniser
 from lveg.trees import EMPTY_TREE, ROOT, Cleaning, Tree, escape_word
 
 CHUNK = 128
@@ -425,7 +426,8 @@ def combine(parsers: Sequence[Parser]) -> Parser:
 class Tagger:
     """A part-of-speech tagger: the treebank's HMM, and a family of chains that scores.
 
-    weight: the treebank's own probabilities. column: the CoNLL-U column that it fills.
+    weight: the treebank's own probabilities. column: the CoNLL-U column that it fills. tokeniser: finds sentences and
+    words in raw text, if one was trained with it.
     """
 
     grammar: Grammar
@@ -433,6 +435,7 @@ class Tagger:
     column: str
     info: dict[str, Any]
     family: Chains
+    tokeniser: Tokeniser | None = None
 
     task = "tagger"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
@@ -22,6 +23,9 @@ from lveg.grammar.lexicon import Lexicon
 from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
 from lveg.grammar.unknown import SCHEMES, UNKNOWN
 from lveg.model import Model, Parser, Tagger
+from lveg.task_options import TokeniserOptions
+from lveg.text.expansions import Expansions
+from lveg.text.learned import LearnedTokeniser
 from lveg.trees import Cleaning
 
 _ARRAYS = {
@@ -34,10 +38,24 @@ _ARRAYS = {
 """Type and number of axes of the arrays that every model has; the arrays of its family have a prefix."""
 
 _FAMILY = "family."
+_TOKENISER = "tokeniser."
+
+Loaded = Model | LearnedTokeniser
+"""What a model file can hold."""
+
+
+class _Text(msgspec.Struct, forbid_unknown_fields=True):
+    """What a tokeniser has besides its chain; see `LearnedTokeniser`."""
+
+    expansions: dict[str, list[str]]
+    joins_spaces: bool
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
-    """Everything in a model file that is not an array; `facts` belong to the family."""
+    """Everything in a model file that is not an array; `facts` belong to the family.
+
+    text: only for a tokeniser. tokeniser: the header of the one that a tagger has, if any.
+    """
 
     format: int
     version: str
@@ -58,20 +76,34 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     cleaning: Cleaning | None = None
     binarisation: Binarisation | None = None
     column: str | None = None
+    text: _Text | msgspec.UnsetType = msgspec.UNSET
+    tokeniser: _Header | msgspec.UnsetType = msgspec.UNSET
 
 
-def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+def save_model(model: Loaded, path: str | os.PathLike[str]) -> None:
     """Write the model to a temporary file next to `path`, sync it and rename it: all of it is written, or nothing."""
     write(os.fspath(path), *_encode(model))
 
 
-def model_fingerprint(model: Model) -> str:
+def model_fingerprint(model: Loaded) -> str:
     """A short hash of the model: models with the same hash have the same parameters and settings."""
     return digest_of(*_encode(model))[:16]
 
 
-def _encode(model: Model) -> tuple[str, dict[str, Any]]:
+def _encode(model: Loaded) -> tuple[str, dict[str, Any]]:
     """(the header as JSON, the arrays) of a model."""
+    header, arrays = _parts(model)
+    text = msgspec.json.encode(header, order="deterministic").decode()
+    return text, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def _parts(model: Loaded) -> tuple[_Header, dict[str, Any]]:
+    """(the header, the arrays) of a model."""
+    if isinstance(model, LearnedTokeniser):
+        header, arrays = _parts(model.tagger)
+        expansions = {token: list(words) for token, words in model.expansions.lexicon.items()}
+        header.task, header.column, header.text = model.task, None, _Text(expansions, model.joins_spaces)
+        return header, arrays
     grammar = model.grammar
     header = _Header(
         format=FORMAT,
@@ -96,8 +128,10 @@ def _encode(model: Model) -> tuple[str, dict[str, Any]]:
     )
     arrays = {name: getattr(grammar, name) for name in _ARRAYS if name != "weight"} | {"weight": model.weight}
     arrays |= {_FAMILY + name: array for name, array in model.family.arrays().items()}
-    text = msgspec.json.encode(header, order="deterministic").decode()
-    return text, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    if isinstance(model, Tagger) and isinstance(model.tokeniser, LearnedTokeniser):
+        header.tokeniser, inner = _parts(model.tokeniser)
+        arrays |= {_TOKENISER + name: array for name, array in inner.items()}
+    return header, arrays
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
@@ -109,12 +143,25 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     return start[8:] == b"{" and int.from_bytes(start[:8], "little") < os.path.getsize(path)
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
+def load_model(path: str | os.PathLike[str]) -> Loaded:
     """The model in a file, checked; raises ModelError if the file is not a complete model file."""
     return model_of(read_whole(os.fspath(path)), os.fspath(path))
 
 
-def model_of(data: bytes, name: str) -> Model:
+def load_analyser(path: str | os.PathLike[str]) -> Model:
+    """The parser or tagger in a file; raises ModelError for anything else."""
+    return analyser_of(read_whole(os.fspath(path)), os.fspath(path))
+
+
+def analyser_of(data: bytes, name: str) -> Model:
+    """The parser or tagger in the bytes of a file; errors begin with the name."""
+    model = model_of(data, name)
+    if isinstance(model, LearnedTokeniser):
+        raise ModelError(f"{name}: is a tokeniser; a parser or a tagger is needed here")
+    return model
+
+
+def model_of(data: bytes, name: str) -> Loaded:
     """The model in the bytes of a file, checked; errors begin with the name."""
     try:
         return _decode(data)
@@ -122,7 +169,7 @@ def model_of(data: bytes, name: str) -> Model:
         raise ModelError(f"{name}: {error}") from None
 
 
-def _decode(data: bytes) -> Model:
+def _decode(data: bytes) -> Loaded:
     text, arrays = unpack(data)
     try:
         header = msgspec.json.decode(text, type=_Header)
@@ -131,7 +178,16 @@ def _decode(data: bytes) -> Model:
         raise ModelError(f"is damaged: {error}") from None
 
 
-def _model(header: _Header, arrays: dict[str, Any]) -> Model:
+def _model(header: _Header, arrays: dict[str, Any]) -> Loaded:
+    if header.task == "tagger" and header.tokeniser is not msgspec.UNSET:
+        inner = {name.removeprefix(_TOKENISER): arrays[name] for name in arrays if name.startswith(_TOKENISER)}
+        outer = {name: array for name, array in arrays.items() if not name.startswith(_TOKENISER)}
+        tokeniser = _model(header.tokeniser, inner)
+        header.tokeniser = msgspec.UNSET
+        tagger = _model(header, outer)
+        if not (isinstance(tokeniser, LearnedTokeniser) and isinstance(tagger, Tagger)):
+            raise ModelError("is damaged: what it has as a tokeniser is something else")
+        return replace(tagger, tokeniser=tokeniser)
     own = {name: array for name, array in arrays.items() if not name.startswith(_FAMILY)}
     check_arrays(own, _ARRAYS)
     weight = arrays["weight"]
@@ -155,20 +211,34 @@ def _model(header: _Header, arrays: dict[str, Any]) -> Model:
         raise ModelError("is damaged: there is not one weight per rule")
     _check_lexicon(grammar)
     _check_rules(grammar)
-    kind = kinds(header.task).get(header.family) if header.task in ("parser", "tagger") else None
+    kind = kinds(header.task).get(header.family) if header.task in ("parser", "tagger", "tokeniser") else None
     if kind is None:
         raise ModelError(f"holds a {header.task} of model {header.family}, which is not installed here")
-    if header.task == "tagger":
+    if header.task != "parser":
         _check_tag_grammar(grammar)
         _check_probabilities(grammar, weight)
     learned = {name.removeprefix(_FAMILY): array for name, array in arrays.items() if name not in own}
     family = kind.load_family().restore(grammar, weight, learned, header.facts)
-    if header.task == "parser" and header.cleaning and header.binarisation and header.column is None:
+    is_bare = not (header.cleaning or header.binarisation) and header.tokeniser is msgspec.UNSET
+    has_text = header.text is not msgspec.UNSET
+    if header.task == "parser" and header.cleaning and header.binarisation and header.column is None and not has_text:
         _check_pattern(header.cleaning.empty_elements)
         return Parser(grammar, weight, header.cleaning, header.binarisation, header.info, cast(Judge, family))
-    if header.task == "tagger" and header.column in ("upos", "xpos") and not (header.cleaning or header.binarisation):
+    if header.task == "tagger" and header.column in ("upos", "xpos") and is_bare and not has_text:
         return Tagger(grammar, weight, header.column, header.info, cast(Chains, family))
+    if header.task == "tokeniser" and header.column is None and is_bare and header.text is not msgspec.UNSET:
+        tagger = Tagger(grammar, weight, TokeniserOptions.column, header.info, cast(Chains, family))
+        return _tokeniser(tagger, header.text)
     raise ModelError(f"is damaged: it lacks what a {header.task} has, or has more")
+
+
+def _tokeniser(tagger: Tagger, text: _Text) -> LearnedTokeniser:
+    """A tokeniser; its expansions must have at least two words each, and its tags must be labels of characters."""
+    if not all(token and len(words) > 1 and all(words) for token, words in text.expansions.items()):
+        raise ModelError("is damaged: a multiword token has fewer than two words")
+    return LearnedTokeniser(
+        tagger, Expansions({token: tuple(words) for token, words in text.expansions.items()}), text.joins_spaces
+    )
 
 
 def _check_lexicon(grammar: Grammar) -> None:
@@ -229,10 +299,19 @@ def _check_pattern(pattern: str) -> None:
         raise ModelError(f"is damaged: {pattern[:60]!r} is not a regular expression") from None
 
 
-def describe_model(model: Model) -> dict[str, Any]:
+def describe_model(model: Loaded) -> dict[str, Any]:
     """A description of a model, as `lveg info` shows it."""
+    if isinstance(model, LearnedTokeniser):
+        return {
+            "task": model.task,
+            "model": model.tagger.family.name,
+            "labels": len(model.tagger.grammar.tags),
+            **model.tagger.family.describe(),
+            "multiword_tokens": len(model.expansions.lexicon),
+            **model.info,
+        }
     grammar = model.grammar
-    return {
+    facts = {
         "task": model.task,
         "model": model.family.name,
         "tags": len(grammar.tags),
@@ -246,3 +325,6 @@ def describe_model(model: Model) -> dict[str, Any]:
         "unknown_classes": len(grammar.lexicon.classes),
         **model.info,
     }
+    if isinstance(model, Tagger) and isinstance(model.tokeniser, LearnedTokeniser):
+        facts["tokeniser"] = describe_model(model.tokeniser)
+    return facts

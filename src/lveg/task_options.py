@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from lveg.errors import UsageError
 from lveg.options import Options, option
@@ -21,12 +21,15 @@ FEW_WORDS = 1000
 TAG_COLUMNS = ("upos", "xpos", "feats", "upos+xpos", "upos+feats", "xpos+feats", "upos+xpos+feats")
 """What a tagger can learn: a column of CoNLL-U, or several together."""
 
+NO_WORD = 2**31
+"""A number of occurrences that no word reaches."""
+
 DATA, WORDS, TREES, CONTEXT = "Data", "Words", "Trees", "Context"
 
 
 @dataclass(frozen=True)
 class TaskOptions(Options):
-    """Options that parsers and taggers share."""
+    """Options that all tasks share."""
 
     max_length: int | None = option(None, "Train only on sentences of at most this many words.", group=DATA, least=1)
     seed: int = option(0, "The same seed, data and options give the same model file.", group=DATA, least=0)
@@ -37,6 +40,12 @@ class TaskOptions(Options):
         "sentences none are held out. 0: run all epochs and keep the last.",
         group=DATA, least=0.0, most=0.5,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WordOptions(TaskOptions):
+    """Options that parsers and taggers share."""
+
     unknown: str = option(
         "auto",
         "Classes for unknown words. auto: by shape and learned endings, any script. english: the Berkeley parser's "
@@ -61,7 +70,7 @@ class TaskOptions(Options):
 
 
 @dataclass(frozen=True)
-class ParserOptions(TaskOptions):
+class ParserOptions(WordOptions):
     """How trees are cleaned and binarised."""
 
     unknown_threshold: int = option(
@@ -123,12 +132,30 @@ class ParserOptions(TaskOptions):
 
 
 @dataclass(frozen=True)
-class TaggerOptions(TaskOptions):
+class TaggerOptions(WordOptions):
     """What is tagged."""
 
     column: str = option(
         "upos", "The CoNLL-U column, or columns, that hold the tags to learn.", group=DATA, choices=TAG_COLUMNS
     )
+    with_tokeniser: bool = option(
+        False, "Also train a tokeniser on the same files and keep it in the model, for `lveg tag MODEL --raw`.",
+        group=DATA,
+    )  # fmt: skip
     smooth: int = option(
         0, "Words seen at most this often are smoothed with the tags of their class; 0: none are.", group=WORDS, least=0
     )
+
+
+@dataclass(frozen=True)
+class TokeniserOptions(TaskOptions):
+    """How a tokeniser is trained; its words are characters."""
+
+    column: ClassVar[str] = "characters"
+
+    @property
+    def lexicon(self) -> LexiconOptions:
+        """No character has a terminal of its own: a chain sees each by its properties."""
+        from lveg.grammar.lexicon import LexiconOptions
+
+        return LexiconOptions("single", NO_WORD, 0)

@@ -1,4 +1,4 @@
-"""Training of parsers and taggers, from files or from data in memory."""
+"""Training of parsers, taggers and tokenisers, from files or from data in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lveg._version import __version__
 from lveg.chart.coarse import CoarseParser, Parses
 from lveg.errors import UsageError
 from lveg.evaluation.calibration import best_sharpness
-from lveg.evaluation.models import ParserScores, score_parser, score_tagger
+from lveg.evaluation.models import ParserScores, score_parser, score_tagger, score_tokeniser
 from lveg.families.chain import Chains
 from lveg.families.forest import ForestFamily, Judge
 from lveg.families.registry import (
@@ -40,8 +40,23 @@ from lveg.model import Parser, Tagger, combine
 from lveg.model_io import load_model, model_fingerprint
 from lveg.options import Options, describe
 from lveg.report import Report, logged
-from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions
-from lveg.treebank.given import Pairs, Sentences, Trees, given_tags, given_trees, items_of, named
+from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions, TokeniserOptions
+from lveg.text.characters import examples
+from lveg.text.expansions import learn_expansions
+from lveg.text.learned import LearnedTokeniser
+from lveg.text.tokens import TokenSentence
+from lveg.treebank.given import (
+    Pairs,
+    Sentences,
+    Texts,
+    Trees,
+    check_files,
+    given_tags,
+    given_tokens,
+    given_trees,
+    items_of,
+    named,
+)
 from lveg.treebank.source import Faults
 from lveg.trees import Cleaning, Tree, trees_fingerprint
 
@@ -166,6 +181,9 @@ def train_tagger(
     begun = time.perf_counter()
     recipe = _recipe("tagger", TaggerOptions, model, options)
     column = recipe.task.column
+    train, dev = items_of(train), items_of(dev)
+    if recipe.task.with_tokeniser:
+        check_files([*train, *dev], "a tokeniser")
     tagged = _gold_tags(train, column, setting.faults)
     tagged = _short_enough(tagged, recipe.task.max_length, len, setting.report)
     gold = _gold_tags(dev, column, setting.faults, "to score on") if dev else []
@@ -173,12 +191,62 @@ def train_tagger(
     if len({tag for sentence in tagged for _, tag in sentence}) > MANY_TAGS:
         recipe = replace(recipe, task=recipe.task.unless_given(options, smooth=SMOOTH_MANY))
     tagger = _train(tagged, gold, recipe, setting, _learn_tagger, fingerprint)
+    if recipe.task.with_tokeniser:
+        apart = replace(setting, checkpoint=setting.checkpoint and setting.checkpoint.stage(_APART), keep=None)
+        common = {name: getattr(recipe.task, name) for name in ("max_length", "seed", "held_out")}
+        tagger = replace(tagger, tokeniser=train_tokeniser(train, dev, setting=apart, **common))
     setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
     return tagger
 
 
+_APART = 9  # the stage of a tokeniser that is trained with a tagger, in checkpoints
+
+
+def train_tokeniser(
+    train: Texts, dev: Texts = (), model: str | None = None, setting: Setting = DEFAULTS, **options: Any
+) -> LearnedTokeniser:
+    """Train a tokeniser; its scores on the development sentences are in `info`.
+
+    train, dev: CoNLL-U files, or sentences as tokens. model, options: see `train_parser`.
+    """
+    begun = time.perf_counter()
+    recipe = _recipe("tokeniser", TokeniserOptions, model, options)
+    sentences = _gold_tokens(train, setting.faults)
+    limit = recipe.task.max_length
+    sentences = _short_enough(sentences, limit, lambda sentence: len(sentence.words), setting.report)
+    if all(token.space_after for sentence in sentences for token in sentence.tokens[:-1]):
+        note = "there is white space after every token: the tokeniser will divide text at white space only"
+        setting.report("text", {"note": note})
+    gold = _gold_tokens(dev, setting.faults, "to score on") if dev else []
+    chunks = examples(sentences)
+    recipe = recipe.for_size(len(chunks), options)
+    inner = replace(setting, report=_of_characters(setting.report))
+    tagger = _train(chunks, examples(gold), recipe, inner, _learn_tagger, fingerprint)
+    joins_spaces = any(" " in token.surface for sentence in sentences for token in sentence.tokens)
+    tokeniser = LearnedTokeniser(tagger, learn_expansions(sentences), joins_spaces)
+    tokeniser.info["train_sentences"] = len(sentences)
+    if gold:
+        tokeniser.info["dev"] = score_tokeniser(tokeniser, gold).summary()
+        setting.report("dev", tokeniser.info["dev"])
+    setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
+    return tokeniser
+
+
+def _of_characters(report: Report) -> Report:
+    """A report in which the scores of a chain are those of characters; its final scores are left out."""
+
+    def told(event: str, facts: dict[str, Any]) -> None:
+        if event == "epoch" and "dev_token_accuracy" in facts:
+            facts = {name: value for name, value in facts.items() if name != "dev_sentence_accuracy"}
+            facts["dev_character_accuracy"] = facts.pop("dev_token_accuracy")
+        if event != "dev":
+            report(event, facts)
+
+    return told
+
+
 def _learn_tagger(
-    tagged: list[Pairs], gold: list[Pairs], recipe: Recipe[TaggerOptions], setting: Setting, found: Found
+    tagged: list[Pairs], gold: list[Pairs], recipe: Recipe[Any], setting: Setting, found: Found
 ) -> tuple[Tagger, Found]:
     """Train a tagger on some sentences; with gold sentences, also find the best rounds on them."""
     task = recipe.task
@@ -297,7 +365,7 @@ def _origin(own: Options) -> Origin | None:
         if item.is_model and path is not None:
             parser = load_model(path)
             if not isinstance(parser, Parser):
-                raise UsageError(f"{path}: is a tagger; {item.flag} takes a parser trained on the same trees")
+                raise UsageError(f"{path}: is a {parser.task}; {item.flag} takes a parser trained on the same trees")
             return Origin(parser, path, item.flag, model_fingerprint(parser))
     return None
 
@@ -452,6 +520,15 @@ def _gold_tags(source: Sentences, column: str, faults: Faults | None, why: str =
     if not tagged:
         raise UsageError(f"{named(items)}there are no sentences {why}")
     return tagged
+
+
+def _gold_tokens(source: Texts, faults: Faults | None, why: str = "to learn from") -> list[TokenSentence]:
+    """Tokenised sentences, from files or from memory."""
+    items = items_of(source)
+    found = given_tokens(items, faults)
+    if not found:
+        raise UsageError(f"{named(items)}there are no sentences {why}")
+    return found
 
 
 def _announce(grammar: Grammar, report: Report) -> None:

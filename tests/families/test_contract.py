@@ -36,7 +36,7 @@ from lveg.kernels.assemble import STAY
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.data import TreeData
 from lveg.model import Model, Parser, Tagger, combine
-from lveg.model_io import load_model, save_model
+from lveg.model_io import Loaded, load_model, save_model
 from lveg.options import describe
 from lveg.training import Setting, train_parser, train_tagger
 from lveg.treebank.penn import read_trees
@@ -627,7 +627,7 @@ class Stopper:
         self.seen.append(event)
 
 
-def file_bytes(model: Model, folder: Path) -> bytes:
+def file_bytes(model: Loaded, folder: Path) -> bytes:
     save_model(model, str(folder / "model"))
     return (folder / "model").read_bytes()
 

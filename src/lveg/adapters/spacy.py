@@ -16,7 +16,7 @@ from spacy.parts_of_speech import IDS
 from spacy.tokens import Doc, Span
 
 from lveg.model import Model, Parser, Tagger
-from lveg.model_io import load_model
+from lveg.model_io import load_analyser
 from lveg.parallel import chunks
 from lveg.treebank.penn import parse_tree
 from lveg.trees import Tree
@@ -57,7 +57,7 @@ class Component:
 @Language.factory("lveg", assigns=["token.tag", "token.pos", "doc.spans", "doc._.trees"])
 def make_component(nlp: Language, name: str, model: str) -> Component:
     """The component with the model in a file."""
-    return Component(load_model(model), name)
+    return Component(load_analyser(model), name)
 
 
 def _parse(parser: Parser, docs: Sequence[Doc], sentences: Sequence[tuple[Doc, Tokens]]) -> None:

@@ -10,11 +10,14 @@ from lveg.cli.console import console_report
 from lveg.cli.options import load_parser
 from lveg.errors import ModelError, UsageError
 from lveg.evaluation.models import score_tagger
-from lveg.model import Model, Parse, Parser, Tagger, Tagging
-from lveg.model_io import is_model_file, load_model, model_fingerprint
+from lveg.model import Parse, Parser, Tagger, Tagging
+from lveg.model_io import Loaded, is_model_file, load_model, model_fingerprint
 from lveg.report import counted
+from lveg.text.learned import LearnedTokeniser
+from lveg.text.tokens import TokenSentence, text_of
 from lveg.treebank.conllu import read_tagged
 from lveg.treebank.penn import read_trees
+from lveg.treebank.raw import read_tokens
 from lveg.treebank.source import Faults
 from lveg.treebank.text import Input
 from lveg.trees import EMPTY_TREE, Cleaning, Tree
@@ -63,10 +66,27 @@ class Analyses:
         self.gold, self.system, self.model, self.against = gold, system, model, against
         self.decoder, self.threads, self.quiet = decoder, threads, quiet
         self.faults = Faults()
-        self._model: Model | None = None
+        self._model: Loaded | None = None
         if model is not None:
             self._model = load_parser(model, others) if others else load_model(str(model))
         self._rival = load_model(str(against)) if against is not None and is_model_file(against) else None
+
+    @property
+    def is_tokeniser(self) -> bool:
+        """Whether the model is a tokeniser."""
+        return isinstance(self._model, LearnedTokeniser)
+
+    def tokens(self) -> tuple[list[TokenSentence], list[TokenSentence], dict[str, str]]:
+        """Gold sentences, and the system's of the same text; settings."""
+        gold = read_tokens(str(self.gold), self.faults)
+        if not gold:
+            raise UsageError(f"{self.gold}: holds no sentences")
+        if self._model is None:
+            return gold, read_tokens(str(self.system), self.faults), {}
+        tokeniser = self._model.tokeniser if isinstance(self._model, Tagger) else self._model
+        if not isinstance(tokeniser, LearnedTokeniser):
+            raise UsageError("the model has no tokeniser; --tokens scores a tokeniser, or a tagger with one")
+        return gold, list(tokeniser.sentences(text_of(gold))), {"model": model_fingerprint(self._model)}
 
     def trees(self, cleaning: Cleaning, marginals: bool) -> FoundTrees:
         """The trees, cleaned as the model cleans them, or as given. marginals: with probabilities of constituents."""
@@ -158,13 +178,13 @@ class Analyses:
         return [[tag for _, tag in sentence] for sentence in system]
 
 
-def _parser(model: Model) -> Parser:
+def _parser(model: Loaded) -> Parser:
     if not isinstance(model, Parser):
-        raise ModelError("the model is a tagger; evaluate it on CoNLL-U")
+        raise ModelError(f"the model is a {model.task}; evaluate it on CoNLL-U")
     return model
 
 
-def _tagger(model: Model) -> Tagger:
+def _tagger(model: Loaded) -> Tagger:
     if not isinstance(model, Tagger):
-        raise ModelError("the model is a parser; evaluate it on bracketed trees")
+        raise ModelError(f"the model is a {model.task}; evaluate it on bracketed trees")
     return model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,28 +11,50 @@ from lveg.cli.console import announce_faults, compilation_notice, console_report
 from lveg.cli.options import STANDARD
 from lveg.progress import say
 from lveg.report import counted
-from lveg.treebank.source import Faults, open_output
+from lveg.text.joined import joined_words
+from lveg.treebank.source import Faults, display_name, open_output
 from lveg.treebank.text import Input, Reading, count_sentences, read_sentences
 
 Result = TypeVar("Result")
 
 
 class Annotation:
-    """One run over the sentences of files."""
+    """One run over the sentences of files. known: the words of the model, to recognise text that is not tokenised."""
 
     def __init__(
-        self, what: str, files: list[Path], reading: Reading, out: Path | None, skip_bad: bool, quiet: bool
-    ) -> None:
+        self, what: str, files: list[Path], reading: Reading, out: Path | None, skip_bad: bool, quiet: bool,
+        known: Container[str],
+    ) -> None:  # fmt: skip
         self.what = what
         self.files = [str(file) for file in files]
         self.reading = reading
         self.out = out or STANDARD
         self.quiet = quiet
         self.faults = Faults(skip_bad)
+        self.known = known
 
     def sentences(self) -> Iterator[Input]:
         """The sentences, one at a time."""
-        return read_sentences(self.files, self.reading, self.faults)
+        sentences = read_sentences(self.files, self.reading, self.faults)
+        is_checked = self.reading.tokeniser is None and not self.quiet
+        return self._checked(sentences) if is_checked else sentences
+
+    def _checked(self, sentences: Iterator[Input]) -> Iterator[Input]:
+        """The sentences; reports on stderr the first word that seems to be two, as in raw text."""
+        for sentence in sentences:
+            is_text = self.reading.format_of(sentence.file) == "text"
+            found = joined_words(sentence.words, self.known) if is_text else None
+            if found is not None:
+                place = f"{display_name(sentence.file)}:{sentence.line}"
+                first, second = found
+                say(
+                    f'lveg: {place}: "{first}{second}" looks like two tokens, "{first}" and "{second}"; if this is raw '
+                    "text, use --raw"
+                )
+            yield sentence
+            if found is not None:
+                break
+        yield from sentences
 
     def write(
         self,

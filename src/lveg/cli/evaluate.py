@@ -59,6 +59,12 @@ KnownFrom = Annotated[
         metavar="FILE", help="CoNLL-U: words in these files count as known; if not given, those of the model's lexicon."
     ),
 ]
+Tokens = Annotated[
+    bool,
+    typer.Option(
+        "--tokens", help="CoNLL-U: score tokens, words and sentences found in the same text, as CoNLL 2018, not tags."
+    ),
+]
 CalibrationOption = Annotated[
     bool, typer.Option("--calibration", help="Also report how well the model's probabilities are calibrated.")
 ]
@@ -98,6 +104,7 @@ def evaluate(
     decoder: DecoderOption = None,
     column: TagColumn = Column.upos,
     train: KnownFrom = None,
+    tokens: Tokens = False,
     input_format: InputFormatOption = None,
     keep_functions: KeepFunctions = False,
     cut_tags: CutTags = False,
@@ -111,7 +118,8 @@ def evaluate(
 
     Bracketed trees are scored exactly as by EVALB. Function tags and traces are
     removed from both sides first, and the outer bracket is renamed to TOP. CoNLL-U
-    is scored by tag. Confidence intervals are 95 %, by bootstrap over sentences;
+    is scored by tag or, with --tokens or if the model is a tokeniser, by tokens,
+    words and sentences. Confidence intervals are 95 %, by bootstrap over sentences;
     --against OTHER tests the difference of two systems by approximate
     randomisation.
 
@@ -121,6 +129,7 @@ def evaluate(
     """
     from lveg.cli.analyses import Analyses
     from lveg.cli.console import announce_faults
+    from lveg.errors import UsageError
     from lveg.evaluation.report import Asked
 
     needing = {"--with": bool(others), "--calibration": calibration}
@@ -131,7 +140,23 @@ def evaluate(
     )
     work = Analyses(gold, system, model, others, against, decoder, thread_count(threads), quiet or as_json)
     asked = Asked(details or report is not None, sentences if report else 0, per_sentence)
-    if _is_conllu(gold, input_format):
+    is_conllu = _is_conllu(gold, input_format)
+    if tokens and not is_conllu:
+        raise UsageError("--tokens needs CoNLL-U")
+    if tokens or work.is_tokeniser:
+        _check_options(
+            system,
+            model,
+            {},
+            {
+                "--tokens": True,
+                "--against, --per-sentence, --report, --details": bool(against or per_sentence or report or details),
+            },
+        )
+        _evaluate_tokens(work, as_json)
+        announce_faults(work.faults.messages)
+        return
+    if is_conllu:
         found = _tag_report(work, column.value, train or [], calibration, asked)
     else:
         found = _bracket_report(work, kept, params, calibration, asked)
@@ -199,6 +224,24 @@ def _tag_report(work: Analyses, column: str, train: list[Path], calibration: boo
         calibrations["tag"] = tag_calibration(found.taggings, right)
         calibrations["sequence"] = sequence_calibration(found.taggings, right)
     return tag_report(found.gold, found.system, found.other, note, found.known, asked, calibrations)
+
+
+def _evaluate_tokens(work: Analyses, as_json: bool) -> None:
+    import msgspec
+
+    from lveg.evaluation.signature import signature
+    from lveg.evaluation.tokens import score_tokens, tokens_fingerprint
+
+    gold, system, settings = work.tokens()
+    scores = score_tokens(gold, system)
+    note = signature(gold=tokens_fingerprint(gold), units="tokens", **settings)
+    if as_json:
+        typer.echo(msgspec.json.encode({**scores.summary(), "signature": note}))
+        return
+    typer.echo(f"{'':12}{'gold':>10}{'system':>10}{'precision':>11}{'recall':>9}{'F1':>9}")
+    for name, row in scores.rows().items():
+        typer.echo(f"{name:12}{row.gold:10,d}{row.system:10,d}{row.precision:11.2f}{row.recall:9.2f}{row.f1:9.2f}")
+    typer.echo(f"signature: {note}")
 
 
 def _write_page(found: Report, path: Path, work: Analyses) -> None:

@@ -32,10 +32,10 @@ def inspect(
         lveg inspect my.model --out my.html
     """
     from lveg.inspection import inspection_page
-    from lveg.model_io import load_model
+    from lveg.model_io import load_analyser
     from lveg.treebank.source import open_output
 
     check_outputs([out], [model])
-    page = inspection_page(load_model(str(model)), f"What {model.name} learned", symbols or ())
+    page = inspection_page(load_analyser(str(model)), f"What {model.name} learned", symbols or ())
     with open_output(str(out)) as stream:
         stream.write(page)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from lveg.model import Parser, Tagger
+    from lveg.model import Model, Parser, Tagger
+    from lveg.text.tokens import Tokeniser
 
 
 EXIT_STATUS = (
@@ -92,6 +93,21 @@ KeepFunctions = Annotated[
 ]
 CutTags = Annotated[bool, typer.Option("--cut-tags", help="Cut tags at - = and | as well: N-D becomes N.")]
 KeepTraces = Annotated[bool, typer.Option("--keep-traces", help="Keep traces and other empty elements.")]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw", help="INPUT is running text: find its sentences and tokens first. Blank lines end sentences."
+    ),
+]
+TokeniserName = Annotated[
+    str | None,
+    typer.Option(
+        "--tokeniser",
+        metavar="ptb|FILE",
+        help="With --raw: how to find tokens. ptb: Penn conventions for English, by rule. FILE: a tokeniser trained by "
+        "`lveg train tokeniser`. If not given: that in the model, or ptb for parsers.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 
@@ -115,7 +131,7 @@ def load_parser(path: Path, others: list[Path] | None = None) -> Parser:
     for file in (path, *(others or [])):
         model = load_model(str(file))
         if not isinstance(model, Parser):
-            raise ModelError(f"{file}: is a tagger; use `lveg tag`")
+            raise ModelError(f"{file}: is a {model.task}{_USES[model.task]}")
         parsers.append(model)
     return combine(parsers)
 
@@ -128,8 +144,46 @@ def load_tagger(path: Path) -> Tagger:
 
     model = load_model(str(path))
     if not isinstance(model, Tagger):
-        raise ModelError(f"{path}: is a parser; use `lveg parse`")
+        raise ModelError(f"{path}: is a {model.task}{_USES[model.task]}")
     return model
+
+
+_USES = {
+    "parser": "; use `lveg parse`",
+    "tagger": "; use `lveg tag`",
+    "tokeniser": "; `lveg tag` and `lveg parse` use it with --raw --tokeniser FILE",
+}
+RULES = "ptb"
+"""The name of the tokeniser by rule."""
+
+
+def find_tokeniser(raw: bool, name: str | None, model: Model, path: Path) -> Tokeniser | None:
+    """The tokeniser for raw text: the named one, or the model's; None if the input is tokenised already."""
+    from lveg.errors import ModelError, UsageError
+    from lveg.model import Tagger
+    from lveg.model_io import load_model
+    from lveg.text.learned import LearnedTokeniser
+    from lveg.text.ptb import PtbTokeniser
+
+    if not raw:
+        if name is not None:
+            raise UsageError("--tokeniser needs --raw")
+        return None
+    if isinstance(model, Tagger) and name is None:
+        if model.tokeniser is None:
+            raise UsageError(
+                f"{path}: has no tokeniser; train it with --with-tokeniser, or give --tokeniser FILE (see `lveg train "
+                f"tokeniser`) or, for English, --tokeniser {RULES}"
+            )
+        return model.tokeniser
+    if name in (None, RULES):
+        return PtbTokeniser(frozenset(model.grammar.lexicon.words))
+    found = load_model(str(name))
+    if isinstance(found, Tagger) and found.tokeniser is not None:
+        return found.tokeniser
+    if not isinstance(found, LearnedTokeniser):
+        raise ModelError(f"{name}: is a {found.task} without a tokeniser; --tokeniser takes {RULES} or a tokeniser")
+    return found
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:

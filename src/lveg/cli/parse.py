@@ -18,16 +18,20 @@ from lveg.cli.options import (
     ModelFile,
     OutFile,
     Quiet,
+    Raw,
     SkipBad,
     Threads,
+    TokeniserName,
     WithModels,
     check_outputs,
+    find_tokeniser,
     load_parser,
     thread_count,
 )
 
 if TYPE_CHECKING:
     from lveg.model import Parse
+    from lveg.treebank.source import InputFormat
     from lveg.treebank.text import Input
 
 
@@ -110,6 +114,8 @@ def parse(
     kbest: Kbest = 1,
     format: Format = ParseFormat.brackets,
     decoder: DecoderOption = None,
+    raw: Raw = False,
+    tokeniser: TokeniserName = None,
     input_format: InputFormatOption = None,
     explain: Explain = False,
     gold_tags: GoldTags = False,
@@ -138,6 +144,8 @@ def parse(
     their log probabilities.
 
         echo "The dog saw a cat ." | lveg parse my.model
+
+        echo "The dog didn't see Mr. Smith. He slept." | lveg parse my.model --raw
     """
     from lveg.annotate import ParseSettings, parse_all
     from lveg.cli.annotation import Annotation
@@ -156,8 +164,10 @@ def parse(
     is_json, width = format is ParseFormat.jsonl, shutil.get_terminal_size().columns
     chosen = None if decoder is None else decoder.value
     settings = ParseSettings(chosen, kbest, p_min, is_json, max_words, gold_tags, pruner, prune_kbest, explain)
-    reading = Reading(input_format.value if input_format else None, parser.cleaning, column.value)
-    job = Annotation("parsing", files, reading, out, skip_bad, quiet)
+    found = find_tokeniser(raw, tokeniser, parser, model)
+    given: InputFormat | None = input_format.value if input_format else None
+    reading = Reading(given, parser.cleaning, column.value, tokeniser=found)
+    job = Annotation("parsing", files, reading, out, skip_bad, quiet, parser.grammar.lexicon.word_ids)
     results = parse_all(parser, with_trees(job.sentences(), constraints), settings, thread_count(threads, files))
 
     def text(sentence: Input, found: Parse) -> str:

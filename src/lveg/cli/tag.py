@@ -14,9 +14,12 @@ from lveg.cli.options import (
     ModelFile,
     OutFile,
     Quiet,
+    Raw,
     SkipBad,
     Threads,
+    TokeniserName,
     check_outputs,
+    find_tokeniser,
     load_tagger,
     thread_count,
 )
@@ -49,7 +52,7 @@ Format = Annotated[
     TagFormat | None,
     typer.Option(
         help="conllu: only the tag column changes. tsv: word, tag and probability, one word per line. jsonl: one "
-        "object per sentence. If not given: conllu if all input is CoNLL-U, otherwise tsv."
+        "object per sentence. If not given: conllu with --raw or if all input is CoNLL-U, otherwise tsv."
     ),
 ]
 DecoderOption = Annotated[
@@ -76,6 +79,8 @@ def tag(
     format: Format = None,
     decoder: DecoderOption = None,
     posteriors: Posteriors = False,
+    raw: Raw = False,
+    tokeniser: TokeniserName = None,
     input_format: InputFormatOption = None,
     skip_bad: SkipBad = False,
     threads: Threads = None,
@@ -86,9 +91,12 @@ def tag(
     Tagging CoNLL-U changes the column that the model was trained on and nothing
     else: comments, ranges, blank lines and all other columns stay byte for byte,
     except MISC with --posteriors. Several INPUT files are read one after the
-    other, and JSON lines then name the `file`; a directory is refused.
+    other, and JSON lines then name the `file`; a directory is refused. With --raw,
+    running text becomes CoNLL-U.
 
         lveg tag en.model news.conllu --out tagged.conllu
+
+        lveg tag en.model --raw news.txt --out tagged.conllu
     """
     from lveg.annotate import TagSettings, tag_all
     from lveg.cli.annotation import Annotation
@@ -101,7 +109,7 @@ def tag(
     files = inputs or [STANDARD]
     check_outputs([out or STANDARD], [model, *files])
     given: InputFormat | None = input_format.value if input_format else None
-    is_conllu = all((given or guess_format(file)) == "conllu" for file in files)
+    is_conllu = raw or all((given or guess_format(file)) == "conllu" for file in files)
     wanted = format or (TagFormat.conllu if is_conllu else TagFormat.tsv)
     if kbest > 1 and wanted is not TagFormat.jsonl:
         raise UsageError(f"--kbest needs --format jsonl: {wanted.value} has one tag per word")
@@ -114,8 +122,9 @@ def tag(
             return tags_json(sentence, tagging, kbest > 1, name_file=len(files) > 1)
         return tags_conllu(sentence, tagging, tagger.column) if wanted is TagFormat.conllu else tags_tsv(tagging)
 
-    reading = Reading(given, column=None, keep_blanks=wanted is TagFormat.conllu)
-    job = Annotation("tagging", files, reading, out, skip_bad, quiet)
+    found = find_tokeniser(raw, tokeniser, tagger, model)
+    reading = Reading(given, column=None, keep_blanks=wanted is TagFormat.conllu, tokeniser=found)
+    job = Annotation("tagging", files, reading, out, skip_bad, quiet, tagger.grammar.lexicon.word_ids)
     n_threads = thread_count(threads, files)
     # One at a time for interactive or piped input, so that each sentence is answered at once.
     chunk_size = 1 if STANDARD in files and n_threads == 1 else CHUNK

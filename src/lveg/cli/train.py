@@ -1,4 +1,4 @@
-"""`lveg train parser` and `lveg train tagger`: commands built from the options of the chosen model."""
+"""`lveg train parser`, `tagger` and `tokeniser`: commands built from the options of the chosen model."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ from lveg.families.registry import (
 )
 from lveg.learning.options import FORESTS, LEARNING
 from lveg.options import Described, describe, read_config
-from lveg.task_options import ParserOptions, TaggerOptions
+from lveg.task_options import ParserOptions, TaggerOptions, TokeniserOptions
 
 if TYPE_CHECKING:
     from lveg.families.registry import Kind
-    from lveg.model import Model
+    from lveg.model_io import Loaded
 
-TASKS = {"parser": ParserOptions, "tagger": TaggerOptions}
-_DATA = {"parser": "Bracketed trees: files, directories, .gz.", "tagger": "CoNLL-U: files, directories, .gz."}
+TASKS = {"parser": ParserOptions, "tagger": TaggerOptions, "tokeniser": TokeniserOptions}
+_CONLLU = "CoNLL-U: files, directories, .gz."
+_DATA = {"parser": "Bracketed trees: files, directories, .gz.", "tagger": _CONLLU, "tokeniser": _CONLLU}
 _HELP = {
     "parser": """Train a constituency parser on bracketed trees.
 
@@ -53,6 +54,15 @@ _HELP = {
 
         lveg train tagger en-train.conllu --dev en-dev.conllu --out en.model
     """,
+    "tokeniser": """Train a tokeniser, which finds sentences and tokens in running text.
+
+    It learns from CoNLL-U where white space is missing between tokens (`# text`,
+    `SpaceAfter=No`), where sentences end, and which words multiword tokens stand for.
+    With --dev it is scored by the rules of CoNLL 2018.
+
+        lveg train tokeniser en-train.conllu --dev en-dev.conllu --out en.tokeniser
+        lveg tag en.model --raw --tokeniser en.tokeniser news.txt
+    """,
 }
 _MORE = """
     These are the options of --model {name}; name another model or a context to
@@ -67,7 +77,7 @@ def make_app(arguments: Sequence[str], is_complete: bool = True) -> typer.Typer:
 
     is_complete: whether the command line is complete; if it is still being typed, nothing is refused yet.
     """
-    app = typer.Typer(help="Train a parser or a tagger on your treebank.", no_args_is_help=True)
+    app = typer.Typer(help="Train a parser, a tagger or a tokeniser on your treebank.", no_args_is_help=True)
     for task in TASKS:
         own = arguments[1:] if arguments[:1] == [task] else []
         try:
@@ -227,7 +237,7 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     from lveg.cli.console import announce_faults, compilation_notice, console_report
     from lveg.learning.checkpoint import Checkpoint
     from lveg.model_io import save_model
-    from lveg.training import Setting, train_parser, train_tagger
+    from lveg.training import Setting, train_parser, train_tagger, train_tokeniser
     from lveg.treebank.source import Faults
 
     train, dev, out = given.pop("train"), given.pop("dev") or [], given.pop("out")
@@ -249,8 +259,10 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
         checkpoint.announce(report)
         keep = partial(_save_beside, out)
         setting = Setting(thread_count(threads), report, faults, checkpoint, keep)
-        learn: Callable[..., Model] = train_parser if task == "parser" else train_tagger
-        model = learn([str(path) for path in train], [str(path) for path in dev], setting=setting, **options)
+        learn: dict[str, Callable[..., Loaded]] = {
+            "parser": train_parser, "tagger": train_tagger, "tokeniser": train_tokeniser,
+        }  # fmt: skip
+        model = learn[task]([str(path) for path in train], [str(path) for path in dev], setting=setting, **options)
     save_model(model, str(out))
     checkpoint.remove()
     if not quiet and out.is_file():
@@ -258,7 +270,7 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     announce_faults(faults.messages)
 
 
-def _save_beside(out: Path, name: str, model: Model) -> None:
+def _save_beside(out: Path, name: str, model: Loaded) -> None:
     from lveg.model_io import save_model
 
     save_model(model, f"{out}.{name}")

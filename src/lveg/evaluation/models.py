@@ -9,9 +9,11 @@ from typing import Any
 from lveg.annotate import TagSettings, tag_all
 from lveg.chart.coarse import Parses
 from lveg.evaluation import brackets, tags
+from lveg.evaluation.tokens import TokenScores, score_tokens
 from lveg.model import Parse, Parser, Tagger, Tagging
 from lveg.parallel import ordered_map
 from lveg.report import Report, counted, silent
+from lveg.text.tokens import Tokeniser, TokenSentence, text_of
 from lveg.treebank.text import Input
 from lveg.trees import Tree
 
@@ -76,3 +78,8 @@ def score_tagger(
     known = set(tagger.grammar.lexicon.words)
     counts = tags.score_tags(words, gold_tags, [tagging.tags for tagging in taggings], known)
     return TaggerScores(taggings, counts, tags.summary_json(counts))
+
+
+def score_tokeniser(tokeniser: Tokeniser, gold: Sequence[TokenSentence]) -> TokenScores:
+    """The scores of a tokeniser on the text of gold sentences."""
+    return score_tokens(gold, tokeniser.sentences(text_of(gold)))

@@ -35,7 +35,7 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
     model: Annotated[str | None, Meta(description="A name from /api/models; by default the first fitting one.")] = None
     text: Annotated[str | None, Meta(description="One sentence per line, words separated by white space.")] = None
     words: Annotated[list[Annotated[str, Meta(min_length=1)]] | None, Meta(description="One sentence.")] = None
-    raw: Annotated[bool, Meta(description="Find sentences and words in `text`, if the server can.")] = False
+    raw: Annotated[bool, Meta(description="Find sentences and words in `text`.")] = False
     kbest: Annotated[int, Meta(ge=1, le=MOST_TREES, description="How many analyses, best first.")] = 1
 
 
@@ -128,10 +128,9 @@ class ModelFacts(msgspec.Struct):
 
 
 class Models(msgspec.Struct):
-    """The models of this server. raw: whether it finds sentences and words in raw text."""
+    """The models of this server."""
 
     models: list[ModelFacts]
-    raw: bool
     max_words: int
     version: str
 

@@ -65,7 +65,7 @@ def make_app(pool: Pool, host: str) -> Starlette:
             yield
 
     supplies = pool.supplies
-    models = Models(pool.facts, supplies.tokenise is not None, supplies.max_words, __version__)
+    models = Models(pool.facts, supplies.max_words, __version__)
     return Starlette(
         routes=[
             Route("/api/parse", _work(pool, ParseRequest), methods=["POST"]),

@@ -9,7 +9,7 @@ import msgspec
 from lveg.errors import LvegError
 from lveg.forest.constraints import Constraints
 from lveg.model import Model, Parse, Parser, Tagger, Tagging, words_of
-from lveg.model_io import model_of
+from lveg.model_io import analyser_of
 from lveg.output import SHOWN_FROM
 from lveg.serve.api import (
     Constituent,
@@ -29,6 +29,8 @@ from lveg.serve.api import (
 from lveg.serve.example import example_sentence
 from lveg.serve.problems import ApiError, too_many_words
 from lveg.serve.supplies import Supplies
+from lveg.text.ptb import PtbTokeniser
+from lveg.text.tokens import Tokeniser
 
 Task = TypeVar("Task", Parser, Tagger)
 
@@ -38,7 +40,7 @@ class Desk:
 
     def __init__(self, supplies: Supplies) -> None:
         self.supplies = supplies
-        self.models = {name: model_of(data, name) for name, data in supplies.models.items()}
+        self.models = {name: analyser_of(data, name) for name, data in supplies.models.items()}
         for model in self.models.values():
             _warm(model)
 
@@ -59,7 +61,7 @@ class Desk:
     def parse(self, request: ParseRequest) -> ParseAnswer:
         """The sentences of a request, parsed."""
         name, parser = self._chosen(request, Parser)
-        sentences = self._sentences(request)
+        sentences = self._sentences(request, PtbTokeniser())
         given = request.constraints or Given()
         if request.constraints is not None and len(sentences) != 1:
             raise ApiError(422, "constraints", f"constraints are for one sentence, and there are {len(sentences)}")
@@ -74,7 +76,8 @@ class Desk:
         name, tagger = self._chosen(request, Tagger)
         if request.kbest > 1 and request.decoder == "posterior":
             raise ApiError(422, "decoder", "kbest lists sequences: leave out the decoder posterior")
-        taggings = tagger.tag_all(self._sentences(request), request.decoder, request.kbest, posteriors=True)
+        sentences = self._sentences(request, tagger.tokeniser or PtbTokeniser())
+        taggings = tagger.tag_all(sentences, request.decoder, request.kbest, posteriors=True)
         return TagAnswer(name, [_tagged(tagging) for tagging in taggings])
 
     def _chosen(self, request: Request, task: type[Task]) -> tuple[str, Task]:
@@ -87,14 +90,14 @@ class Desk:
             raise ApiError(422, "task", f"this model is a {other}")
         raise ApiError(404, "model", f"there is no such {task.task}: see /api/models")
 
-    def _sentences(self, request: Request) -> list[list[str]]:
-        """The words of each sentence of a request; lines without words are left out."""
+    def _sentences(self, request: Request, tokeniser: Tokeniser) -> list[list[str]]:
+        """The words of each sentence of a request; lines without words are left out. tokeniser: for raw text."""
         if (request.text is None) == (request.words is None):
             raise ApiError(422, "input", "expected either text or words")
         if request.words is not None:
             found = [request.words]
-        elif request.raw and self.supplies.tokenise is not None:
-            found = [list(words) for words in self.supplies.tokenise(request.text or "")]
+        elif request.raw:
+            found = [sentence.words for sentence in tokeniser.sentences(request.text or "")]
         else:
             found = [words_of(line) for line in (request.text or "").split("\n")]
         if sum(map(len, found)) > self.supplies.max_words:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-
-Tokenise = Callable[[str], Sequence[Sequence[str]]]
-"""Finds the sentences of a raw text, and their words."""
 
 
 @dataclass(frozen=True)
 class Supplies:
-    """The bytes of each model's file by name, and how a worker works.
-
-    tokenise: a function for raw text, which can be pickled; None to separate words by white space.
-    """
+    """The bytes of each model's file by name, and the limit on the words of a request."""
 
     models: dict[str, bytes]
     max_words: int
-    tokenise: Tokenise | None = None
 
 
 def names_of(files: Iterable[Path]) -> list[str]:

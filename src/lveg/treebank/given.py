@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 from lveg.errors import UsageError
+from lveg.text.tokens import TokenSentence
 from lveg.treebank.conllu import read_tagged
 from lveg.treebank.penn import read_trees
+from lveg.treebank.raw import read_tokens
 from lveg.treebank.source import Faults
 from lveg.trees import Tree
 
@@ -24,6 +26,10 @@ Sentences = Path | Iterable[Path] | Iterable[Sequence[tuple[str, str]]]
 """CoNLL-U files, or sentences as (word, tag) pairs."""
 
 
+Texts = Path | Iterable[Path] | Iterable[TokenSentence]
+"""CoNLL-U files, or sentences as tokens."""
+
+
 def items_of(source: Any) -> list[Any]:
     """The list of items, which has one element if `source` is a path."""
     return [source] if isinstance(source, str | os.PathLike) else list(source)
@@ -33,14 +39,21 @@ def given_trees(items: list[Any], faults: Faults | None = None, allow_empty: boo
     """Trees, from files or from memory, as they are."""
     if items and all(isinstance(item, Tree) for item in items):
         return items
-    return list(read_trees(_paths(items, "trees"), faults, allow_empty))
+    return list(read_trees(check_files(items, "trees"), faults, allow_empty))
 
 
 def given_tags(items: list[Any], column: str, faults: Faults | None = None) -> list[Pairs]:
     """Tagged sentences, from files or from memory."""
     if items and all(isinstance(item, list | tuple) for item in items):
         return [list(map(partial(_pair, number), item)) for number, item in enumerate(items, start=1)]
-    return read_tagged(_paths(items, "sentences"), column, faults)
+    return read_tagged(check_files(items, "sentences"), column, faults)
+
+
+def given_tokens(items: list[Any], faults: Faults | None = None) -> list[TokenSentence]:
+    """Tokenised sentences, from files or from memory."""
+    if items and all(isinstance(item, TokenSentence) for item in items):
+        return items
+    return read_tokens(check_files(items, "sentences"), faults)
 
 
 def named(items: list[Any]) -> str:
@@ -57,7 +70,8 @@ def _pair(sentence: int, found: Any) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def _paths(items: list[Any], others: str) -> list[str]:
+def check_files(items: list[Any], others: str) -> list[str]:
+    """The names of files; an error if one is not a file name. others: what else could have been given."""
     for item in items:
         if not isinstance(item, str | os.PathLike):
             raise UsageError(f"expected either files or {others}, found {item!r}")

@@ -12,8 +12,10 @@ from typing import get_args
 import msgspec
 
 from lveg.errors import UsageError
+from lveg.text.tokens import Tokeniser, paragraphs
 from lveg.treebank.conllu import Sentence, numbered_sentences
 from lveg.treebank.penn import numbered_trees
+from lveg.treebank.raw import to_conllu
 from lveg.treebank.source import Faults, InputFormat, Paths, as_list, display_name, guess_format, open_bytes, read_lines
 from lveg.trees import Cleaning, Tree
 
@@ -49,12 +51,15 @@ class Reading:
     cleaning: applied to trees before their words and tags are taken.
     column: the CoNLL-U column of the tags, None for no tags; a sentence in which all are `_` has no tags.
     keep_blanks: whether CoNLL-U blocks without words are returned as sentences too, to be written back.
+    tokeniser: finds the sentences and words of plain text; None if there is one sentence per line, with spaces between
+    words.
     """
 
     input_format: InputFormat | None = None
     cleaning: Cleaning = field(default_factory=Cleaning)
     column: str | None = "upos"
     keep_blanks: bool = False
+    tokeniser: Tokeniser | None = None
 
     def __post_init__(self) -> None:
         known = get_args(InputFormat)
@@ -73,13 +78,20 @@ def read_sentences(paths: Paths, reading: Reading | None = None, faults: Faults 
     """
     reading, faults = reading or Reading(), faults or Faults()
     files = as_list(paths)
+    count = 0
     for file in files:
         if os.path.isdir(file):
             raise UsageError(f"{file}: is a directory; name the files in it, such as {os.path.join(file, '*.txt')}")
     for number, file in enumerate(files, start=1):
         match reading.format_of(file):
+            case "text" if reading.tokeniser is not None:
+                for sentence in _read_raw(file, reading.tokeniser, count):
+                    count += 1
+                    yield sentence
             case "text":
                 yield from _read_text(file)
+            case other if reading.tokeniser is not None:
+                raise UsageError(f"{file}: raw text cannot be read from {other}; --input-format text reads it as text")
             case "brackets":
                 yield from _read_brackets(file, reading.cleaning, faults)
             case "conllu":
@@ -89,10 +101,10 @@ def read_sentences(paths: Paths, reading: Reading | None = None, faults: Faults 
 
 
 def count_sentences(paths: Paths, reading: Reading | None = None) -> int | None:
-    """The number of sentences in files, malformed ones included; None if one cannot be read twice."""
+    """The number of sentences in files, malformed ones included; None if it is unknown before they are read."""
     reading = reading or Reading()
     files = as_list(paths)
-    if not all(map(os.path.isfile, files)):
+    if reading.tokeniser is not None or not all(map(os.path.isfile, files)):
         return None
     try:
         return sum(_count(file, reading.format_of(file)) for file in files)
@@ -120,6 +132,14 @@ def _read_text(path: str) -> Iterator[Input]:
     """A sentence for each line, words separated by ASCII white space; an empty line is an empty sentence."""
     for number, line in read_lines(path):
         yield Input(_WORD.findall(line), file=path, line=number)
+
+
+def _read_raw(path: str, tokeniser: Tokeniser, count: int) -> Iterator[Input]:
+    """The sentences that a tokeniser finds, numbered after the first `count`; one paragraph is read at a time."""
+    for paragraph in paragraphs(line for _, line in read_lines(path)):
+        for sentence in tokeniser.sentences(paragraph):
+            count += 1
+            yield Input(sentence.words, id=count, sentence=to_conllu(sentence, count), file=path)
 
 
 def _read_brackets(path: str, cleaning: Cleaning, faults: Faults) -> Iterator[Input]:

@@ -6,8 +6,7 @@ and the two words after it; and pairs of the word and the word before or after i
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
@@ -196,12 +195,31 @@ _MOST_CACHED = 200_000  # words
 
 def learn_properties(sentences: Iterable[Sequence[str]]) -> Properties:
     """The properties of the words of these sentences; those of neighbours must occur more than once."""
-    own: Counter[str] = Counter()
-    near: Counter[str] = Counter()
+    first, inner = set[str](), set[str]()
+    ids = {_EDGE: 0}
+    padded, places = [0, 0], list[int]()
     for words in sentences:
-        own.update(name for i, word in enumerate(words) for name in own_names(word, i == 0))
-        lowered = [_EDGE, _EDGE, *(word.lower() for word in words), _EDGE, _EDGE]
-        for i in range(2, len(words) + 2):
-            near.update(near_name(place, lowered[i + place]) for place in PLACES)
-            near.update(pair_names(*lowered[i - 1 : i + 2]))
-    return Properties((*sorted(own), *sorted(name for name, count in near.items() if count >= _LEAST_NEAR)))
+        first.update(words[:1])
+        inner.update(words[1:])
+        places += range(len(padded), len(padded) + len(words))
+        padded += [ids.setdefault(word.lower(), len(ids)) for word in words]
+        padded += (0, 0)
+    own = {name for group in (first, inner) for word in group for name in own_names(word, group is first)}
+    near = _near_names(list(ids), np.array(padded, np.int64), np.array(places, np.int64))
+    return Properties((*sorted(own), *sorted(near)))
+
+
+def _near_names(words: list[str], padded: npt.NDArray[np.int64], at: npt.NDArray[np.int64]) -> Iterator[str]:
+    """The properties of neighbours that occur often enough.
+
+    words: lower-cased, the placeholder first. padded: words of all sentences, with two placeholders before and after
+    each sentence. at: where the words of sentences are in `padded`.
+    """
+    for place in PLACES:
+        counts = np.bincount(padded[at + place], minlength=1)
+        yield from (near_name(place, words[k]) for k in np.flatnonzero(counts >= _LEAST_NEAR))
+    for side in (0, 1):
+        keys, counts = np.unique(padded[at - 1 + side] * len(words) + padded[at + side], return_counts=True)
+        for key in keys[counts >= _LEAST_NEAR].tolist():
+            before, behind = words[key // len(words)], words[key % len(words)]
+            yield pair_names(before, behind, _EDGE)[0] if side == 0 else pair_names(_EDGE, before, behind)[1]

@@ -12,7 +12,7 @@ const KBEST = 10;
 const LEAST = 0.75; // scale to which pictures shrink where there is too little room
 const PAUSE = 200; // milliseconds after the last key until the text is analysed
 
-let server = { models: [], raw: false, max_words: 0 };
+let server = { models: [], max_words: 0 };
 let state = empty();
 let results = new Map(); // name of a model -> {sentences} or {error}
 let round = 0; // number of the latest request; answers to earlier ones are ignored
@@ -351,7 +351,6 @@ function setUp() {
   );
   byId("models").append(...boxes);
   byId("models").hidden = boxes.length < 2;
-  byId("raw-choice").hidden = !server.raw;
   byId("form").addEventListener("submit", (event) => (event.preventDefault(), submit()));
   byId("text").addEventListener("input", () => {
     clearTimeout(waiting);
