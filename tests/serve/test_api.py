@@ -179,11 +179,6 @@ def test_raw_text_is_tokenised(models: dict[str, Path]) -> None:
     ]
 
 
-def tokenise(text: str) -> list[list[str]]:
-    """Sentences that end with a full stop."""
-    return [[*part.split(), "."] for part in text.split(".") if part.split()]
-
-
 def children_of(process: int) -> set[int]:
     """The processes that a process has started."""
     file = Path(f"/proc/{process}/task/{process}/children")
