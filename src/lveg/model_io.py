@@ -48,6 +48,7 @@ class _Text(msgspec.Struct, forbid_unknown_fields=True):
     """What a tokeniser has besides its chain; see `LearnedTokeniser`."""
 
     expansions: dict[str, list[str]]
+    either: list[str]
     joins_spaces: bool
 
 
@@ -102,7 +103,8 @@ def _parts(model: Loaded) -> tuple[_Header, dict[str, Any]]:
     if isinstance(model, LearnedTokeniser):
         header, arrays = _parts(model.tagger)
         expansions = {token: list(words) for token, words in model.expansions.lexicon.items()}
-        header.task, header.column, header.text = model.task, None, _Text(expansions, model.joins_spaces)
+        either = sorted(model.expansions.either)
+        header.task, header.column, header.text = model.task, None, _Text(expansions, either, model.joins_spaces)
         return header, arrays
     grammar = model.grammar
     header = _Header(
@@ -236,9 +238,8 @@ def _tokeniser(tagger: Tagger, text: _Text) -> LearnedTokeniser:
     """A tokeniser; its expansions must have at least two words each, and its tags must be labels of characters."""
     if not all(token and len(words) > 1 and all(words) for token, words in text.expansions.items()):
         raise ModelError("is damaged: a multiword token has fewer than two words")
-    return LearnedTokeniser(
-        tagger, Expansions({token: tuple(words) for token, words in text.expansions.items()}), text.joins_spaces
-    )
+    lexicon = {token: tuple(words) for token, words in text.expansions.items()}
+    return LearnedTokeniser(tagger, Expansions(lexicon, frozenset(text.either)), text.joins_spaces)
 
 
 def _check_lexicon(grammar: Grammar) -> None:

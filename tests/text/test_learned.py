@@ -115,6 +115,7 @@ class TestHostileFiles:
             {"text": {**text, "expansions": {"al": ["a", ""]}}},
             {"text": {**text, "expansions": {"": ["a", "b"]}}},
             {"text": {**text, "expansions": [1]}},
+            {"text": {**text, "either": [1]}},
             {"text": {**text, "more": 1}},
             {"column": "upos"},
             {"task": "tagger", "column": "upos"},
@@ -161,7 +162,12 @@ class TestExpansions:
 
     def test_the_most_frequent_words_are_kept(self) -> None:
         tokens = [Token("Del", ("De", "el")), Token("del", ("de", "el")), Token("del", ("d", "el")), Token("x", ("x",))]
-        assert learn_expansions([TokenSentence(tuple(tokens))]).lexicon == {"del": ("de", "el")}
+        found = learn_expansions([TokenSentence(tuple(tokens))])
+        assert found.lexicon == {"del": ("de", "el")}
+        assert found.is_certain("DEL")
+        assert not found.is_certain("x")
+        also = learn_expansions([TokenSentence((*tokens, Token("DEL", ("DEL",))))])
+        assert not also.is_certain("del")
 
 
 class TestCharacters:

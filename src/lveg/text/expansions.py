@@ -17,9 +17,10 @@ _START = "\n"  # stands before the first character, so that a whole token is an 
 
 @dataclass(frozen=True)
 class Expansions:
-    """Words of multiword tokens, by the lower-cased token."""
+    """Words of multiword tokens, by the lower-cased token. either: those that also occur as one word."""
 
     lexicon: Mapping[str, tuple[str, ...]]
+    either: frozenset[str] = frozenset()
 
     @cached_property
     def rules(self) -> dict[str, Rule]:
@@ -31,6 +32,11 @@ class Expansions:
             for length in range(max(rule[0], 1), len(marked) + 1):
                 votes[marked[-length:]][rule] += 1
         return {ending: min(found, key=lambda rule: (-found[rule], rule)) for ending, found in votes.items()}
+
+    def is_certain(self, token: str) -> bool:
+        """Whether the token is known, and always stands for several words."""
+        lowered = _lowered(token)
+        return lowered in self.lexicon and lowered not in self.either
 
     def words(self, token: str) -> tuple[str, ...]:
         """The words of a multiword token; the token itself if no ending is known."""
@@ -44,13 +50,15 @@ class Expansions:
 def learn_expansions(sentences: Iterable[TokenSentence]) -> Expansions:
     """The most frequent words of each multiword token."""
     seen: defaultdict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    single = set[str]()
     for sentence in sentences:
         for token in sentence.tokens:
             if len(token.words) > 1:
                 seen[_lowered(token.surface)][tuple(map(_lowered, token.words))] += 1
-    return Expansions({
-        token: min(found, key=lambda words: (-found[words], words)) for token, found in sorted(seen.items())
-    })  # fmt: skip
+            else:
+                single.add(_lowered(token.surface))
+    best = {token: min(found, key=lambda words: (-found[words], words)) for token, found in sorted(seen.items())}
+    return Expansions(best, frozenset(single & best.keys()))
 
 
 def _rule(token: str, words: tuple[str, ...]) -> Rule:

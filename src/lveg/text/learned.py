@@ -61,7 +61,8 @@ class LearnedTokeniser:
             if label == INSIDE and not is_last and (self.joins_spaces or following != " "):
                 continue
             surface = paragraph[start : at + 1]
-            words = self.expansions.words(surface) if is_several(label) else (surface,)
+            expands = is_several(label) or self.expansions.is_certain(surface)
+            words = self.expansions.words(surface) if expands else (surface,)
             tokens.append(Token(surface, words, following == " "))
             start = at + 1 + (following == " ")
             if is_last or ends_sentence(label):
