@@ -129,7 +129,6 @@ def evaluate(
     """
     from lveg.cli.analyses import Analyses
     from lveg.cli.console import announce_faults
-    from lveg.errors import UsageError
     from lveg.evaluation.report import Asked
 
     needing = {"--with": bool(others), "--calibration": calibration}
@@ -141,28 +140,17 @@ def evaluate(
     work = Analyses(gold, system, model, others, against, decoder, thread_count(threads), quiet or as_json)
     asked = Asked(details or report is not None, sentences if report else 0, per_sentence)
     is_conllu = _is_conllu(gold, input_format)
-    if tokens and not is_conllu:
-        raise UsageError("--tokens needs CoNLL-U")
     if tokens or work.is_tokeniser:
-        _check_options(
-            system,
-            model,
-            {},
-            {
-                "--tokens": True,
-                "--against, --per-sentence, --report, --details": bool(against or per_sentence or report or details),
-            },
-        )
-        _evaluate_tokens(work, as_json)
-        announce_faults(work.faults.messages)
-        return
-    if is_conllu:
-        found = _tag_report(work, column.value, train or [], calibration, asked)
+        unfit = {"--against": against, "--per-sentence": per_sentence, "--report": report, "--details": details}
+        _evaluate_tokens(work, as_json, is_conllu, [name for name, given in unfit.items() if given])
     else:
-        found = _bracket_report(work, kept, params, calibration, asked)
-    if report is not None:
-        _write_page(found, report, work)
-    _print(found, as_json, details)
+        if is_conllu:
+            found = _tag_report(work, column.value, train or [], calibration, asked)
+        else:
+            found = _bracket_report(work, kept, params, calibration, asked)
+        if report is not None:
+            _write_page(found, report, work)
+        _print(found, as_json, details)
     announce_faults(work.faults.messages)
 
 
@@ -226,12 +214,18 @@ def _tag_report(work: Analyses, column: str, train: list[Path], calibration: boo
     return tag_report(found.gold, found.system, found.other, note, found.known, asked, calibrations)
 
 
-def _evaluate_tokens(work: Analyses, as_json: bool) -> None:
+def _evaluate_tokens(work: Analyses, as_json: bool, is_conllu: bool, unfit: list[str]) -> None:
+    """Score tokens. unfit: given options that are not for tokens."""
     import msgspec
 
+    from lveg.errors import UsageError
     from lveg.evaluation.signature import signature
     from lveg.evaluation.tokens import score_tokens, tokens_fingerprint
 
+    if not is_conllu:
+        raise UsageError("--tokens needs CoNLL-U")
+    if unfit:
+        raise UsageError(f"{unfit[0]} is not for tokens")
     gold, system, settings = work.tokens()
     scores = score_tokens(gold, system)
     note = signature(gold=tokens_fingerprint(gold), units="tokens", **settings)
