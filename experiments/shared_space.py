@@ -39,9 +39,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 from common import parse_setting, print_table, treebank
 
-from lveg.container import write_whole
 from lveg.families.shared.family import Parameters, Shared
 from lveg.families.shared.learning import mean_heights
+from lveg.files import replacing
 from lveg.grammar.grammar import Floats, Grammar, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions
 from lveg.kernels.shared import LEFT, RIGHT
@@ -227,7 +227,8 @@ def write_runs(path: Path, runs: Iterable[Run]) -> None:
     writer = csv.DictWriter(text, [field.name for field in fields(Run)])
     writer.writeheader()
     writer.writerows(map(asdict, runs))
-    write_whole(str(path), text.getvalue().encode())
+    with replacing(str(path)) as stream:
+        stream.write(text.getvalue().encode())
 
 
 def names(text: str) -> list[str]:
@@ -277,7 +278,8 @@ def main() -> None:
 def show(path: Path, parser: Parser) -> None:
     """Draw the map of a parser, and print the nearest neighbours of symbols."""
     assert isinstance(parser.family, Shared)
-    write_whole(str(path), drawn(parser.grammar, parser.family.parameters).encode())
+    with replacing(str(path)) as stream:
+        stream.write(drawn(parser.grammar, parser.family.parameters).encode())
     print_table(["symbol", "nearest", "", ""], neighbours(parser.grammar, parser.family.parameters))
 
 

@@ -34,9 +34,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from common import data_dir, parse_setting
 
 from lveg._version import __version__
-from lveg.container import write_whole
 from lveg.evaluation.models import score_tagger
 from lveg.families.registry import find
+from lveg.files import replacing
 from lveg.task_options import TaggerOptions
 from lveg.training import Setting, train_tagger
 from lveg.treebank.conllu import read_tagged
@@ -105,7 +105,7 @@ def options_of(language: str, system: str, seed: int) -> dict[str, Any]:
 def settings_of(options: dict[str, Any]) -> str:
     """A short name of all options, those with their defaults too, for all seeds the same.
 
-    What is held out does not count: there is a development part.
+    What is held out does not count, because there is a development part; nor does a tokeniser.
     """
     rest = {name: value for name, value in options.items() if name not in ("model", "seed")}
     task = TaggerOptions.take(rest).record()
@@ -114,7 +114,7 @@ def settings_of(options: dict[str, Any]) -> str:
     if unknown:
         raise SystemExit(f"a tagger of model {options['model']} has no option {', '.join(sorted(unknown))}")
     chosen = {"model": options["model"], **task, **own}
-    del chosen["seed"], chosen["held_out"]
+    del chosen["seed"], chosen["held_out"], chosen["with_tokeniser"]
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:8]
 
 
@@ -154,7 +154,8 @@ def write_runs(path: Path, runs: Iterable[Run]) -> None:
     writer = csv.DictWriter(text, [field.name for field in fields(Run)])
     writer.writeheader()
     writer.writerows(map(asdict, runs))
-    write_whole(str(path), text.getvalue().encode())
+    with replacing(str(path)) as stream:
+        stream.write(text.getvalue().encode())
 
 
 Cell = tuple[str, bool]

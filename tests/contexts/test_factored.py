@@ -13,10 +13,12 @@ from lveg.contexts.forms.context import start_forms
 from lveg.contexts.network.options import NetworkOptions
 from lveg.contexts.tag_network.context import start_network
 from lveg.errors import GrammarError
-from lveg.families.chain import lattices, open_table, word_tags
-from lveg.families.tag_forms.family import TagForms
-from lveg.grammar.lexicon import MANY_TAGS, SMOOTH_MANY
-from lveg.kernels.chain import narrow_lattices
+from lveg.families.chain import lattices, open_table, tag_table, with_lexicon, word_tags
+from lveg.families.tag_forms.family import TagForms, start_chain
+from lveg.families.tag_gm.family import start_open_gm
+from lveg.grammar.grammar import tag_grammar
+from lveg.grammar.lexicon import MANY_TAGS, SMOOTH_MANY, LexiconOptions
+from lveg.kernels.chain import NO_RULE, narrow_lattices
 from lveg.model import Tagger
 from lveg.model_io import load_model, save_model
 from lveg.training import train_tagger
@@ -129,6 +131,9 @@ def test_a_context_for_other_tags_is_refused() -> None:
         Factored(context.inner, np.full((2, 1), 99, np.int32))
 
 
-def test_gaussian_chains_work_with_many_tags() -> None:
-    tagger = train_tagger(inflected(100), inflected(110)[100:], epochs=1, chain="gaussian", context="forms")
-    assert len(tagger.tag(["takba", "mozo"]).tags) == 2
+def test_a_family_limited_to_the_lexicon_keeps_its_own_emissions() -> None:
+    grammar = tag_grammar([[("a", "X"), ("b", "Y"), ("a", "Z")]], LexiconOptions("single", 1, 0))
+    for family, emissions in ((start_chain(3, 1, 0.1), [NO_RULE] * 3), (start_open_gm(3, 2, 2), [0, 1, 2])):
+        table, own = with_lexicon(family, grammar).table, tag_table(grammar)
+        assert (table.ptr.tolist(), table.tag.tolist()) == (own.ptr.tolist(), own.tag.tolist())
+        assert table.rule.tolist() == [emissions[tag] for tag in own.tag]
