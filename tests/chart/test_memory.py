@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+import pytest
 from oracles import random_cases, subject
 
+from lveg.chart import coarse
 from lveg.chart.chart import Memory
 from lveg.chart.coarse import CoarseParser
 from lveg.forest.forest import Forest, anchored_rules
@@ -70,3 +72,28 @@ def test_old_contents_of_a_block_do_not_matter() -> None:
                 block[:] = np.nan
             found = list(Threads(3).map(partial(pruned, parser), sentences))
             assert all(np.array_equal(a, anchored_rules(b)) for a, b in zip(alone, found, strict=True))
+
+
+def test_lists_that_are_too_short_become_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = list(random_cases(20, seed=32, most=100))
+    expected = [anchored_rules(pruned(CoarseParser(*subject(case.toy), is_exact=False), case.words)) for case in cases]
+    monkeypatch.setattr(coarse, "_ENTRIES", 1)
+    for case, items in zip(cases, expected, strict=True):
+        found = pruned(CoarseParser(*subject(case.toy), is_exact=False), case.words)
+        assert np.array_equal(anchored_rules(found), items)
+
+
+def test_likely_symbols_are_used_if_the_exact_chart_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [case for case in random_cases(40, seed=33, most=100) if len(case.words) > 1]
+    monkeypatch.setattr(coarse, "MAX_BYTES", 0)
+    for case in cases:
+        parses = CoarseParser(*subject(case.toy)).parses(case.words, 1e-5)
+        assert parses.forest is not None
+        assert parses.log_z is None
+
+
+def test_a_flat_tree_if_there_is_no_memory_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coarse, "MAX_BYTES", 0)
+    monkeypatch.setattr(coarse, "MAX_LIKELY_BYTES", 0)
+    for case in random_cases(5, seed=34, most=100):
+        assert CoarseParser(*subject(case.toy)).parses(case.words, 1e-5).fallback == "flat"

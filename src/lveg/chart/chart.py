@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +16,9 @@ from lveg.chart.layout import ChartRules
 from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.chart_estimate import Estimate, TagChain, estimate_side
 from lveg.kernels.chart_inside import fill_cells
-from lveg.kernels.chart_likely import fill_likely_cells
+from lveg.kernels.chart_likely import fill_likely_spans, keep_likely_rules
 from lveg.kernels.chart_outside import keep_rules
-from lveg.kernels.chart_rules import Cells, Dense, Lexical, Rows, Symbols, Work
+from lveg.kernels.chart_rules import Cells, Columns, Dense, Lexical, Likely, Symbols, Work
 from lveg.kernels.jit import DEAD
 
 _LEAST = 2.0**-1022  # the smallest normal number: a posterior below it counts as impossible
@@ -66,12 +67,24 @@ class Sentence(NamedTuple):
     scale: npt.NDArray[np.int64]
 
 
-class Chart(NamedTuple):
-    """Filled cells, arrays for sums over splits, scores of root rules, and log Z; -inf if there is no parse."""
+class FullChart(NamedTuple):
+    """The scores of all symbols of all spans."""
 
     cells: Cells
-    rows: Rows | None
-    dense: Dense | None
+    dense: Dense
+
+
+class LikelyChart(NamedTuple):
+    """The scores of likely symbols."""
+
+    likely: Likely
+    columns: Columns
+
+
+class Chart(NamedTuple):
+    """A filled chart, full or likely, scores of root rules, and log Z; -inf if there is no parse."""
+
+    filled: FullChart | LikelyChart
     from_root: Floats
     root_posterior: Floats
     log_z: float
@@ -110,9 +123,9 @@ def exact_size(rules: ChartRules, n: int) -> int:
     return n * (n + 1) * (3 * rules.n_nonterminals + rules.n_left + rules.n_right)
 
 
-def likely_size(rules: ChartRules, n: int) -> int:
-    """Size of the chart of likely cells of n words, in numbers."""
-    return 3 * n * (n + 1) * rules.n_nonterminals + n * (n + 1) // 2 * rules.n_left
+def likely_size(rules: ChartRules, n: int, entries: int) -> int:
+    """Size of the chart of n words with so many likely symbols per span, in numbers."""
+    return 4 * (n * (n + 1) // 2 * min(entries, rules.n_nonterminals) + n * rules.n_nonterminals)
 
 
 def exact_chart(rules: ChartRules, sentence: Sentence, block: Floats) -> Chart:
@@ -134,29 +147,37 @@ def exact_chart(rules: ChartRules, sentence: Sentence, block: Floats) -> Chart:
     score = sentence.lexical.score
     grammar = _symbols(rules, sentence), rules.pairs, rules.tags, rules.unaries
     fill_cells(*grammar, sentence.spans, score, cells, dense, _room(rules, n))
-    return Chart(cells, None, dense, *_root_scores(rules, sentence, cells))
+    return Chart(FullChart(cells, dense), *_root_scores(rules, sentence, cells.top[0, n], int(cells.scale[0, n])))
 
 
-def likely_chart(rules: ChartRules, chain: TagChain, sentence: Sentence, p_cell: float, block: Floats) -> Chart:
-    """The chart without the symbols whose estimated posterior is below p_cell; log Z is that of the rest."""
-    n, n_symbols = len(sentence.words), rules.n_nonterminals
-    cells, block = _empty_cells(rules, sentence, block)
-    begin, end = np.zeros((n, n + 1), np.int32), np.zeros((n, n + 1), np.int32)
-    room = n * (n + 1) // 2 * rules.n_left
-    rows = Rows(begin, end, np.empty(room, np.int32), block[:room])
+def likely_chart(rules: ChartRules, chain: TagChain, sentence: Sentence, p_cell: float, block: Floats) -> Chart | None:
+    """The chart without the symbols whose estimated posterior is below p_cell; log Z is that of the rest.
+
+    None if the block is too small; see `likely_size`.
+    """
+    n, n_symbols, room = len(sentence.words), rules.n_nonterminals, len(block) // 4
+    low, high, outer = block[: 3 * room].reshape(3, room)
+    begin, middle, end = np.zeros((3, n, n + 1), np.int32)
+    likely = Likely(_scales(sentence), begin, middle, end, block[3 * room :].view(np.int32)[:room], low, high, outer)
+    columns = Columns(np.empty((n, 2, n_symbols)), np.empty((n, 2, n_symbols)), np.empty(n_symbols))
     score, scale = sentence.lexical.score, sentence.scale
     before, after = np.zeros((n + 1, n_symbols)), np.zeros((n + 1, n_symbols))
     before_scale, after_scale = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     now, then = np.empty((2, rules.n_tags + 1))
     estimate_side(chain.precedes, chain.ends, score, scale, True, now, then, after, after_scale)
     z = estimate_side(chain.follows, chain.begins, score, scale, False, now, then, before, before_scale)
+    top = np.zeros(n_symbols)
     if z > 0.0:
         estimate = Estimate(before, before_scale, after, after_scale, z, int(before_scale[n]))
         grammar = _symbols(rules, sentence), rules.pairs, rules.tags, rules.unaries
-        fill_likely_cells(*grammar, sentence.spans, score, estimate, p_cell, cells, rows, _room(rules, n))
+        room_for = likely, columns, _room(rules, n)
+        if not fill_likely_spans(*grammar, sentence.spans, score, estimate, p_cell, *room_for):
+            return None
+        entries = slice(begin[0, n], end[0, n])
+        top[likely.symbol[entries]] = high[entries]
     else:
-        cells.scale[0, n] = DEAD
-    return Chart(cells, rows, None, *_root_scores(rules, sentence, cells))
+        likely.scale[0, n] = DEAD
+    return Chart(LikelyChart(likely, columns), *_root_scores(rules, sentence, top, int(likely.scale[0, n])))
 
 
 def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: float, p_edge: float) -> Ints:
@@ -171,12 +192,15 @@ def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: 
     n = len(sentence.words)
     bits, rule_bits = n.bit_length(), rules.n_rules.bit_length()
     size, work = _KEPT_FIRST * n, _room(rules, n)
+    keep: Callable[..., int] = keep_rules
+    if isinstance(chart.filled, LikelyChart):
+        keep = partial(keep_likely_rules, rules.symbols)
     keys = np.empty(0, np.int64)
     while len(keys) < size:  # a second pass in the rare case that the capacity was too small
         keys = np.empty(size, np.int64)
-        size = keep_rules(
-            rules.pairs, rules.tags, rules.unaries, sentence.lexical, chart.cells, chart.rows, chart.dense,
-            chart.from_root, p_node, p_edge, 1 << bits, 1 << rule_bits, work, np.zeros((n, rules.n_tags)), keys,
+        size = keep(
+            rules.pairs, rules.tags, rules.unaries, sentence.lexical, *chart.filled, chart.from_root, p_node, p_edge,
+            1 << bits, 1 << rule_bits, work, np.zeros((n, rules.n_tags)), keys,
         )  # fmt: skip
     keys = np.sort(keys[:size])
     roots = np.flatnonzero(chart.root_posterior >= p_edge)
@@ -211,18 +235,24 @@ def _empty_cells(rules: ChartRules, sentence: Sentence, block: Floats) -> tuple[
     """Empty cells, and the rest of the block."""
     n = len(sentence.words)
     shape = (3, n, n + 1, rules.n_nonterminals)
+    bottom, top, outer = block[: math.prod(shape)].reshape(shape)
+    return Cells(bottom, top, outer, _scales(sentence)), block[math.prod(shape) :]
+
+
+def _scales(sentence: Sentence) -> npt.NDArray[np.int64]:
+    """The scales of spans before they are filled: those of words, and DEAD for longer ones."""
+    n = len(sentence.words)
     scale = np.full((n + 1, n + 1), DEAD, np.int64)
     scale[np.arange(n), np.arange(n) + 1] = sentence.scale
-    bottom, top, outer = block[: math.prod(shape)].reshape(shape)
-    return Cells(bottom, top, outer, scale), block[math.prod(shape) :]
+    return scale
 
 
-def _root_scores(rules: ChartRules, sentence: Sentence, cells: Cells) -> tuple[Floats, Floats, float]:
-    """(outside scores of symbols over all words, posteriors of root rules, log Z)."""
+def _root_scores(rules: ChartRules, sentence: Sentence, top: Floats, scale: int) -> tuple[Floats, Floats, float]:
+    """(outside scores of symbols over all words, posteriors of root rules, log Z), from the inside scores there."""
     n = len(sentence.words)
     score = np.zeros(rules.n_nonterminals + rules.n_tags)
-    if cells.scale[0, n] != DEAD:
-        score[: rules.n_nonterminals] = cells.top[0, n]
+    if scale != DEAD:
+        score[: rules.n_nonterminals] = top
         if n == 1:
             score[rules.n_nonterminals :] = sentence.lexical.score[0]
     from_root = np.zeros(len(score))
@@ -233,5 +263,5 @@ def _root_scores(rules: ChartRules, sentence: Sentence, cells: Cells) -> tuple[F
         if not z > 0.0:
             return from_root, from_root, -math.inf
         from_root /= z
-        log_z = math.log(z) + int(cells.scale[0, n]) * math.log(2.0)
+        log_z = math.log(z) + scale * math.log(2.0)
         return from_root, (from_root * score)[rules.root_child], log_z

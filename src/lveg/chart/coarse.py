@@ -9,7 +9,7 @@ forest is built.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,12 +40,16 @@ from lveg.kernels.chart_estimate import TagChain
 from lveg.kernels.chart_rules import FREE
 from lveg.trees import Tree
 
-MAX_WORDS = 400
+MAX_WORDS = 1000
 """Longer sentences get a flat tree: the time for a chart is cubic in the length."""
 
-MAX_BYTES = 2 * 2**30
-"""Sentences whose chart would be larger get a flat tree too."""
+MAX_BYTES = 2**28
+"""If the exact chart would be larger, only likely symbols are used."""
 
+MAX_LIKELY_BYTES = 2**31
+"""If the chart of likely symbols would be larger, the sentence gets a flat tree. That takes more than MAX_WORDS."""
+
+_ENTRIES = 32  # likely symbols per span: initial capacity; twice as many if it was too small
 _UNLIKELY = 0.1  # of the threshold: symbols with a lower estimated posterior are left out
 _WIDER = 1e-4  # of the threshold, if it left no derivation
 _GLUE = 1e-9  # weight of rules that are not in the grammar
@@ -74,9 +78,9 @@ class Parses:
 class CoarseParser:
     """Builds forests of sentences with a tree grammar and its rule probabilities.
 
-    is_exact: whether every symbol of every span is used. If not, those that are unlikely given the words around them
-    are left out while the chart is filled (docs/math.md: ahead). That takes a third of the time; log Z is slightly too
-    low. memory: for charts. has_glue: whether the grammar has glue rules.
+    is_exact: whether every symbol of every span is used, if there is memory for it. If not, those that are unlikely
+    given the words around them are left out while the chart is filled (docs/math.md: ahead). That takes a third of the
+    time; log Z is slightly too low. memory: for charts. has_glue: whether the grammar has glue rules.
     """
 
     grammar: Grammar
@@ -100,9 +104,9 @@ class CoarseParser:
         terminals = sorted(set(self.grammar.lexicon.terminals(words)))
         return CoarseParser(*relax(self.grammar, self.weight, terminals, labels), has_glue=True, memory=self.memory)
 
-    def chart_bytes(self, n_words: int) -> int:
-        """Memory that the chart of a sentence takes."""
-        return 8 * exact_size(self.rules, n_words)
+    def fits(self, n_words: int) -> bool:
+        """Whether there is memory for the exact chart of a sentence."""
+        return 8 * exact_size(self.rules, n_words) <= MAX_BYTES
 
     def sentence(self, words: Sequence[str], constraints: Constraints = NO_CONSTRAINTS) -> Sentence:
         """The words as the chart kernels need them."""
@@ -118,7 +122,8 @@ class CoarseParser:
     ) -> tuple[float, Forest]:
         """(log Z of the coarse grammar, the forest pruned at these posteriors); -inf and no nodes without a parse.
 
-        If the constraints have labels, log Z is that of the chart, an upper bound.
+        If the constraints have labels, log Z is that of the chart, an upper bound. It is NaN if there was not enough
+        memory to find a parse.
         """
         return self._prune(self.sentence(words, constraints), p_node, p_edge, constraints)
 
@@ -132,17 +137,29 @@ class CoarseParser:
             forest = build_forest(self.grammar, sentence.words, items, is_sorted=True)
             return forest if constraints.is_plain or forest.is_empty else intersect(self.grammar, forest, constraints)
 
-        n_words = len(sentence.words)
-        p_cell = _UNLIKELY * min(p_node, p_edge)
-        if not self.is_exact and p_cell > 0.0:
-            with self.memory.borrow(likely_size(self.rules, n_words)) as block:
-                chart = likely_chart(self.rules, self.chain, sentence, p_cell, block)
-                forest = pruned_forest(chart)
+        p_cell, n_words = _UNLIKELY * min(p_node, p_edge), len(sentence.words)
+        if p_cell > 0.0 and not (self.is_exact and self.fits(n_words)):
+            log_z, forest = self._likely(sentence, p_cell, pruned_forest)
             if not forest.is_empty:
-                return chart.log_z, forest
+                return log_z, forest
+        if not self.fits(n_words):
+            return np.nan, _no_forest(self.grammar, sentence)
         with self.memory.borrow(exact_size(self.rules, n_words)) as block:
             chart = exact_chart(self.rules, sentence, block)
             return chart.log_z, pruned_forest(chart)
+
+    def _likely(
+        self, sentence: Sentence, p_cell: float, pruned_forest: Callable[[Chart], Forest]
+    ) -> tuple[float, Forest]:
+        """log Z and the forest of the chart of likely symbols, with as much memory as it needs."""
+        entries = _ENTRIES
+        while (size := likely_size(self.rules, len(sentence.words), entries)) * 8 <= MAX_LIKELY_BYTES:
+            with self.memory.borrow(size) as block:
+                chart = likely_chart(self.rules, self.chain, sentence, p_cell, block)
+                if chart is not None:
+                    return chart.log_z, pruned_forest(chart)
+            entries *= 2
+        return np.nan, _no_forest(self.grammar, sentence)
 
     def training_forest(self, tree: Tree, scheme: Binarisation, p_min: float) -> tuple[Forest, Forest]:
         """(the pruned forest of a tree's words, including the tree itself; the forest of the tree alone)."""
@@ -171,11 +188,11 @@ class CoarseParser:
         max_words: int = MAX_WORDS,
     ) -> Parses:
         """The forest of a sentence of at least one word; never fails."""
-        if len(words) > max_words or self.chart_bytes(len(words)) > MAX_BYTES:
+        if len(words) > max_words:
             return Parses(None, self.grammar, self.weight, "flat", None)
         p_edge = p_node if p_edge is None else p_edge
         sentence = self.sentence(words, constraints)
-        is_known = self.is_exact and constraints.is_plain
+        is_known = self.is_exact and self.fits(len(words)) and constraints.is_plain
         for fallback, factor in ((None, 1.0), ("wide", _WIDER), ("unpruned", 0.0)):
             log_z, forest = self._prune(sentence, p_node * factor, p_edge * factor, constraints)
             if not forest.is_empty:
@@ -189,6 +206,10 @@ class CoarseParser:
             if not forest.is_empty:
                 return Parses(forest, relaxed.grammar, relaxed.weight, "glue", None)
         return Parses(None, self.grammar, self.weight, "flat", None)
+
+
+def _no_forest(grammar: Grammar, sentence: Sentence) -> Forest:
+    return build_forest(grammar, sentence.words, np.empty((4, 0), np.int32), is_sorted=True)
 
 
 def relax(

@@ -102,7 +102,7 @@ TreeLists = Annotated[
     ),
 ]
 MaxWords = Annotated[
-    int, typer.Option(min=1, help="Longer sentences get a flat tree; memory grows quadratically with the length.")
+    int, typer.Option(min=1, help="Longer sentences get a flat tree; time grows with the cube of the length.")
 ]
 
 
@@ -124,7 +124,7 @@ def parse(
     prune_with: PruneWith = None,
     prune_kbest: PruneKbest = 200,
     constraints: TreeLists = None,
-    max_words: MaxWords = 400,
+    max_words: MaxWords = 1000,
     skip_bad: SkipBad = False,
     threads: Threads = None,
     quiet: Quiet = False,

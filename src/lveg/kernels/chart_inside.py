@@ -115,8 +115,11 @@ def split_factors(scale: Any, i: int, j: int, factor: Any) -> int:
 def add_tag_rules(
     ptr: Any, lhs: Any, other: Any, weight: Any, tag_score: Any, tops: Any, factor: Any, i: int, j: int, cell: Any
 ) -> None:
-    """Add the binary rules with a tag at either end of the span."""
-    n_symbols = tops.shape[2]
+    """Add the binary rules with a tag at either end of the span.
+
+    tops: by start, end and symbol; the numbers of ends may be modulo 2.
+    """
+    n_symbols, period = tops.shape[2], tops.shape[1]
     for side in range(2):
         start, end = i + 1 - side, j - side
         word, split = (i, start) if side == 0 else (end, end)
@@ -126,7 +129,7 @@ def add_tag_rules(
                 for index in range(ptr[side, tag], ptr[side, tag + 1]):
                     c = other[index]
                     if c < n_symbols:
-                        cell[lhs[index]] += weight[index] * score * tops[start, end, c]
+                        cell[lhs[index]] += weight[index] * score * tops[start, end % period, c]
                     elif j == i + 2:
                         cell[lhs[index]] += weight[index] * score * tag_score[i + 1, c - n_symbols]
 

@@ -1,24 +1,29 @@
-"""Inside scores of likely cells only: symbols that are unlikely given the surrounding words are left out.
+"""Inside and outside scores of likely symbols only: those that are unlikely given the surrounding words are left out.
 
-Before a cell is used, each symbol's inside score is multiplied by an estimate of its outside score, from the words on
-either side (kernels.chart_estimate). Symbols below the threshold count as absent. Few symbols per cell are left, so
-cells list them and sums run along these lists; `chart_inside` is for full charts.
+Before a span is used, each symbol's inside score is multiplied by an estimate of its outside score, from the words on
+either side (kernels.chart_estimate). Symbols below the threshold count as absent. Few symbols per span are left, so
+spans list them and sums run along these lists; `chart_inside` and `chart_outside` are for full charts.
+
+Spans are visited by their end: all right children of a span have the same end as the span itself, so scores of all
+symbols are laid out for two ends at a time, and memory grows with the number of likely symbols.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from lveg.kernels.chart_estimate import Estimate
-from lveg.kernels.chart_inside import add_tag_rules, finish_cell, start_cell
-from lveg.kernels.chart_rules import Cells, Pairs, Rows, Symbols, TagRules, Unaries, Work
-from lveg.kernels.jit import DEAD, lean_kernel, power_of_two
+from lveg.kernels.chart_inside import add_tag_rules, finish_cell, split_factors, start_cell
+from lveg.kernels.chart_outside import keep, pass_by_tags
+from lveg.kernels.chart_rules import Columns, Lexical, Likely, Pairs, Symbols, TagRules, Unaries, Work
+from lveg.kernels.jit import DEAD, ZERO, lean_kernel, power_of_two
 
 
 @lean_kernel
-def fill_likely_cells(
+def fill_likely_spans(
     symbols: Symbols,
     pairs: Pairs,
     tags: TagRules,
@@ -27,13 +32,13 @@ def fill_likely_cells(
     tag_score: Any,
     estimate: Estimate,
     p_cell: float,
-    cells: Cells,
-    rows: Rows,
+    likely: Likely,
+    columns: Columns,
     work: Work,
-) -> None:
-    """Fill the cells, ordered by end and then by decreasing start, and list their left children.
+) -> bool:
+    """List the symbols of all spans whose estimated posterior is at least p_cell; False if the lists are too short.
 
-    Symbols with an estimated posterior below p_cell are left out.
+    Spans are filled by increasing end, then by decreasing start.
     """
     left_row, allowed = symbols.left_row, symbols.allowed
     pair_ptr, pair_symbol = pairs.ptr, pairs.right_symbol
@@ -42,8 +47,8 @@ def fill_likely_cells(
     child_ptr, child_lhs, child_weight = unaries.child_ptr, unaries.child_lhs, unaries.child_weight
     before, before_scale = estimate.before, estimate.before_scale
     after, after_scale = estimate.after, estimate.after_scale
-    bottom, tops, scale = cells.bottom, cells.top, cells.scale
-    row_begin, row_end, rows_row, rows_score = rows
+    scale, begin, middle, end, symbol, low, high, _ = likely
+    column = columns.high
     factor, cell, top, pair_inside, seen, is_seen = (
         work.factor, work.cell, work.top, work.pair, work.wanted, work.first_pair,
     )  # fmt: skip
@@ -51,9 +56,11 @@ def fill_likely_cells(
     least, least_scale = p_cell * estimate.z, estimate.scale
     size = 0
     for j in range(1, n + 1):
+        if size + j * n_symbols > symbol.shape[0]:
+            return False
+        now = j % 2
         for i in range(j - 1, -1, -1):
-            row_begin[i, j] = size
-            row_end[i, j] = size
+            begin[i, j], middle[i, j], end[i, j] = size, size, size
             own = start_cell(spans, scale, tag_score, i, j, factor, cell)
             if own == DEAD:
                 continue
@@ -62,14 +69,14 @@ def fill_likely_cells(
                 for k in range(i + 1, j):
                     if factor[k] == 0.0:
                         continue
-                    for index in range(row_begin[i, k], row_end[i, k]):
-                        b, score = rows_row[index], rows_score[index] * factor[k]
+                    for index in range(begin[i, k], middle[i, k]):
+                        b, score = left_row[symbol[index]], high[index] * factor[k]
                         if is_seen[b] == 0:
                             is_seen[b] = 1
                             seen[n_seen] = b
                             n_seen += 1
                         for p in range(np.uint32(pair_ptr[b]), np.uint32(pair_ptr[b + 1])):
-                            pair_inside[p] += score * tops[k, j, pair_symbol[p]]
+                            pair_inside[p] += score * column[k, now, pair_symbol[p]]
                 for index in range(n_seen):
                     b = seen[index]
                     is_seen[b] = 0
@@ -78,20 +85,189 @@ def fill_likely_cells(
                             for m in range(rule_ptr[p], rule_ptr[p + 1]):
                                 cell[rule_lhs[m]] += rule_weight[m] * pair_inside[p]
                             pair_inside[p] = 0.0
-                add_tag_rules(tag_ptr, tag_lhs, tag_other, tag_weight, tag_score, tops, factor, i, j, cell)
+                add_tag_rules(tag_ptr, tag_lhs, tag_other, tag_weight, tag_score, column, factor, i, j, cell)
             own = finish_cell(child_ptr, child_lhs, child_weight, allowed, spans[i, j], j > i + 1, own, cell, top)
             if own == DEAD:
                 continue
             limit = least * power_of_two(least_scale - own - before_scale[i] - after_scale[j])
+            is_likely = j == i + 1
             for a in range(n_symbols):
-                score = top[a] if top[a] > 0.0 and top[a] * before[i, a] * after[j, a] >= limit else 0.0
-                bottom[i, j, a] = cell[a]
-                tops[i, j, a] = score
-                if score > 0.0:
-                    scale[i, j] = own
+                if top[a] * before[i, a] * after[j, a] < limit:
+                    top[a] = 0.0
+                is_likely |= top[a] > 0.0
+            if not is_likely:
+                continue
+            scale[i, j] = own
+            # First the symbols that may be left children in a pair; then the others, and children of unary rules.
+            for turn in range(2):
+                for a in range(n_symbols):
                     row = left_row[a]
-                    if row >= 0 and pair_ptr[row] < pair_ptr[row + 1]:
-                        rows_row[size] = row
-                        rows_score[size] = score
+                    is_left = top[a] > 0.0 and row >= 0 and pair_ptr[row] < pair_ptr[row + 1]
+                    is_used = is_left if turn == 0 else top[a] > 0.0 and not is_left
+                    if turn == 1 and top[a] == 0.0 and cell[a] > 0.0:
+                        for index in range(child_ptr[a], child_ptr[a + 1]):
+                            is_used |= top[child_lhs[index]] > 0.0
+                    if is_used:
+                        symbol[size], low[size], high[size] = a, cell[a], top[a]
                         size += 1
-            row_end[i, j] = size
+                if turn == 0:
+                    middle[i, j] = size
+            for a in range(n_symbols):
+                column[i, now, a] = top[a]
+            end[i, j] = size
+    return True
+
+
+@lean_kernel
+def keep_likely_rules(
+    symbols: Symbols,
+    pairs: Pairs,
+    tags: TagRules,
+    unaries: Unaries,
+    lexical: Lexical,
+    likely: Likely,
+    columns: Columns,
+    from_root: Any,
+    p_node: float,
+    p_edge: float,
+    n_ends: int,
+    n_rules: int,
+    work: Work,
+    tag_outer: Any,
+    kept: Any,
+) -> int:
+    """Like `keep_rules`, for likely spans: by decreasing end, then by increasing start, so that parents come first.
+
+    Symbols whose posterior is below a tenth of the thresholds pass nothing down, nor do pairs of children at a split
+    below a hundredth (docs/math.md: ahead).
+    """
+    left_row = symbols.left_row
+    pair_left, pair_symbol = pairs.left, pairs.right_symbol
+    lhs_ptr, lhs_pair, lhs_weight = pairs.lhs_ptr, pairs.lhs_pair, pairs.lhs_weight
+    pair_rule_ptr, pair_rule_lhs, pair_rule_weight, pair_rule = (
+        pairs.rule_ptr, pairs.rule_lhs, pairs.rule_weight, pairs.rule,
+    )  # fmt: skip
+    unary_ptr, unary_child, unary_weight, unary_rule = unaries.ptr, unaries.child, unaries.weight, unaries.rule
+    word_ptr, word_tag, word_rule, tag_score = lexical
+    scale, begin, middle, end, symbol, low, high, outer = likely
+    column, column_outer, bottom = columns
+    n, n_tags = tag_score.shape
+    n_symbols = left_row.shape[0]
+    tiny = min(p_node, p_edge) * 1e-1
+    cut = tiny * 1e-1
+    # The pairs that a span needs, as a linked list for each left row b: first_pair[b], then next_pair, plus one; 0 is
+    # the end.
+    factor, below, above, pair_outer, wanted, next_pair, first_pair = (
+        work.factor, work.cell, work.top, work.pair, work.wanted, work.next_pair, work.first_pair,
+    )  # fmt: skip
+
+    if n == 1:
+        for tag in range(n_tags):
+            tag_outer[0, tag] = from_root[n_symbols + tag]
+    for index in range(end[0, n]):
+        outer[index] = 0.0
+    size = ZERO
+    for j in range(n, 0, -1):
+        now = j % 2
+        for stop in range(n if j == n else j - 1, max(j - 2, 0), -1):  # lay out the spans that end at j - 1, or at n
+            for i in range(stop):
+                if scale[i, stop] == DEAD:
+                    continue
+                for a in range(n_symbols):
+                    column[i, stop % 2, a], column_outer[i, stop % 2, a] = 0.0, 0.0
+                    if stop == i + n:
+                        column_outer[i, stop % 2, a] = from_root[a]
+                for index in range(begin[i, stop], end[i, stop]):
+                    column[i, stop % 2, symbol[index]] = high[index]
+        for i in range(j):
+            if scale[i, j] == DEAD:
+                continue
+            alive = j == i + 1
+            for index in range(begin[i, j], end[i, j]):
+                outer[index] += column_outer[i, now, symbol[index]]
+                alive |= outer[index] * high[index] >= tiny
+            if not alive:
+                continue
+            # Fill `below`, the outside scores before the unary step, from `above`, those after it.
+            for a in range(n_symbols):
+                above[a], below[a], bottom[a] = 0.0, 0.0, 0.0
+            for index in range(begin[i, j], end[i, j]):
+                a = symbol[index]
+                bottom[a] = low[index]
+                if outer[index] * high[index] >= tiny:
+                    above[a], below[a] = outer[index], outer[index]
+            key = ((j - i) * n_ends + i) * 2 * n_rules
+            for entry in range(begin[i, j], end[i, j]):
+                a = symbol[entry]
+                if above[a] > 0.0:
+                    least = p_edge if above[a] * high[entry] >= p_node else math.inf
+                    for index in range(unary_ptr[a], unary_ptr[a + 1]):
+                        child, value = unary_child[index], above[a] * unary_weight[index]
+                        score = 0.0
+                        if child < n_symbols:
+                            score = bottom[child]
+                            below[child] += value
+                        elif j == i + 1:
+                            score = tag_score[i, child - n_symbols]
+                            tag_outer[i, child - n_symbols] += value
+                        if value * score >= least:
+                            size = keep(kept, size, (key + n_rules + unary_rule[index]) * n_ends + n - j)
+            if j == i + 1:
+                for index in range(word_ptr[i], word_ptr[i + 1]):
+                    tag = word_tag[index]
+                    if tag_score[i, tag] * tag_outer[i, tag] >= p_node:
+                        size = keep(kept, size, (key + word_rule[index]) * n_ends + n - j)
+                continue
+            up = power_of_two(split_factors(scale, i, j, factor) - scale[i, j])
+            for k in range(i + 1, j):
+                factor[k] *= up
+            # Pass `below` down to children that are two nonterminals.
+            n_wanted, most = 0, 0.0
+            for a in range(n_symbols):
+                above[a] = below[a] * bottom[a]  # the posterior before the unary step
+                if above[a] < tiny:
+                    below[a] = 0.0
+                    continue
+                for index in range(lhs_ptr[a], lhs_ptr[a + 1]):
+                    p, value = lhs_pair[index], below[a] * lhs_weight[index]
+                    if value > cut:
+                        if pair_outer[p] == 0.0:
+                            wanted[n_wanted] = p
+                            n_wanted += 1
+                            next_pair[p] = first_pair[pair_left[p]]
+                            first_pair[pair_left[p]] = p + 1
+                        pair_outer[p] += value
+                        most = max(most, pair_outer[p])
+            for k in range(i + 1, j):
+                if factor[k] == 0.0:
+                    continue
+                for index in range(begin[i, k], middle[i, k]):
+                    score = high[index] * factor[k]
+                    if score * most < cut:  # no score in `high` is above 1
+                        continue
+                    total = 0.0
+                    following = first_pair[left_row[symbol[index]]]
+                    while following > 0:
+                        p = following - 1
+                        following = next_pair[p]
+                        c = pair_symbol[p]
+                        product = score * column[k, now, c]
+                        posterior = pair_outer[p] * product
+                        if posterior < cut:
+                            continue
+                        total += pair_outer[p] * column[k, now, c]
+                        column_outer[k, now, c] += pair_outer[p] * score
+                        if posterior >= p_edge:
+                            for m in range(pair_rule_ptr[p], pair_rule_ptr[p + 1]):
+                                a = pair_rule_lhs[m]
+                                if below[a] * pair_rule_weight[m] * product >= p_edge and above[a] >= p_node:
+                                    size = keep(kept, size, (key + pair_rule[m]) * n_ends + n - k)
+                    outer[index] += total * factor[k]
+            for index in range(n_wanted):
+                pair_outer[wanted[index]] = 0.0
+                first_pair[pair_left[wanted[index]]] = 0
+            size = pass_by_tags(
+                tags, tag_score, column, column_outer, tag_outer, factor, below, above, i, j, p_node, p_edge, n_ends,
+                key, kept, size,
+            )  # fmt: skip
+    return size

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lveg.kernels.chart_inside import split_factors
-from lveg.kernels.chart_rules import Cells, Dense, Lexical, Pairs, Rows, TagRules, Unaries, Work
+from lveg.kernels.chart_rules import Cells, Dense, Lexical, Pairs, TagRules, Unaries, Work
 from lveg.kernels.jit import DEAD, ZERO, inner_kernel, lean_kernel, power_of_two
 
 
@@ -19,8 +19,7 @@ def keep_rules(
     unaries: Unaries,
     lexical: Lexical,
     cells: Cells,
-    rows: Rows | None,
-    dense: Dense | None,
+    dense: Dense,
     from_root: Any,
     p_node: float,
     p_edge: float,
@@ -32,11 +31,9 @@ def keep_rules(
 ) -> int:
     """The number of anchored rules with posterior p_edge at nodes with p_node; fills `kept` with the keys that fit.
 
-    rows, dense: one or the other, depending on how the cells were filled; code for the other is not compiled.
     from_root: (N + T,), the outside scores over all words. tag_outer: (n, T), must be zero. Symbols whose posterior is
-    below a tenth of the thresholds pass nothing down; with `dense`, neither do such pairs of children; with `rows`,
-    neither do pairs at a split below a hundredth (docs/math.md: pruning). The key of a rule is (((width · n_ends +
-    start) · 2 + level) · n_rules + rule) · n_ends + n - split, where n_ends is more than n.
+    below a tenth of the thresholds pass nothing down, nor do such pairs of children (docs/math.md: pruning). The key
+    of a rule is (((width · n_ends + start) · 2 + level) · n_rules + rule) · n_ends + n - split; n_ends is more than n.
     """
     # Unpacked once: a tuple field would be fetched at each access.
     pair_left, pair_symbol, left_symbol = pairs.left, pairs.right_symbol, pairs.left_symbol
@@ -44,19 +41,14 @@ def keep_rules(
     pair_rule_ptr, pair_rule_lhs, pair_rule_weight, pair_rule = (
         pairs.rule_ptr, pairs.rule_lhs, pairs.rule_weight, pairs.rule,
     )  # fmt: skip
-    tag_ptr, tag_lhs, tag_other, tag_weight, tag_rule = tags
     unary_ptr, unary_child, unary_weight, unary_rule = unaries.ptr, unaries.child, unaries.weight, unaries.rule
     word_ptr, word_tag, word_rule, tag_score = lexical
     bottom, tops, outer, scale = cells
-    if rows is not None:
-        row_begin, row_end, rows_row, rows_score = rows
-    if dense is not None:
-        left, left_low, left_high, right, right_low, right_high, right_most = dense
-        pair_right = pairs.right_row
+    left, left_low, left_high, right, right_low, right_high, right_most = dense
+    pair_right = pairs.right_row
     n, n_tags = tag_score.shape
     n_symbols = tops.shape[2]
     tiny = min(p_node, p_edge) * 1e-1
-    cut = tiny * 1e-1 if dense is None else 0.0
     # The pairs that a span needs, as a linked list for each left row b: first_pair[b], then next_pair, plus one; 0 is
     # the end.
     factor, scaled, gathered, below, above, pair_outer, wanted, next_pair, first_pair = work
@@ -111,110 +103,125 @@ def keep_rules(
             for k in range(i + 1, j):
                 factor[k] *= up
             for a in range(n_symbols):
-                if below[a] * bottom[i, j, a] < tiny:
+                above[a] = below[a] * bottom[i, j, a]  # the posterior before the unary step
+                if above[a] < tiny:
                     below[a] = 0.0
             # Pass `below` down to children that are two nonterminals.
-            n_wanted, most = 0, 0.0
+            n_wanted = 0
             for a in range(n_symbols):
                 if below[a] > 0.0:
                     for index in range(lhs_ptr[a], lhs_ptr[a + 1]):
                         p, value = lhs_pair[index], below[a] * lhs_weight[index]
-                        if value > cut:
+                        if value > 0.0:
                             if pair_outer[p] == 0.0:
                                 wanted[n_wanted] = p
                                 n_wanted += 1
                                 next_pair[p] = first_pair[pair_left[p]]
                                 first_pair[pair_left[p]] = p + 1
                             pair_outer[p] += value
-                            most = max(most, pair_outer[p])
-            if rows is not None:
-                for k in range(i + 1, j):
-                    if factor[k] == 0.0:
+            for b in range(left_symbol.shape[0]):
+                low, high = max(i + 1, left_low[i, b]), min(j - 1, left_high[i, b])
+                if low > high or first_pair[b] == 0:
+                    continue
+                most = 0.0
+                for k in range(np.uint32(low), np.uint32(high + 1)):
+                    scaled[k] = left[i, b, k] * factor[k]
+                    gathered[k] = 0.0
+                    most += scaled[k]
+                following = first_pair[b]
+                while following > 0:
+                    p = following - 1
+                    following = next_pair[p]
+                    c = pair_right[p]
+                    if pair_outer[p] * most * right_most[j, c] < tiny:
                         continue
-                    for index in range(row_begin[i, k], row_end[i, k]):
-                        b, score = rows_row[index], rows_score[index] * factor[k]
-                        if score * most < cut:  # no score in `tops` is above 1
-                            continue
-                        total = 0.0
-                        following = first_pair[b]
-                        while following > 0:
-                            p = following - 1
-                            following = next_pair[p]
-                            c = pair_symbol[p]
-                            product = score * tops[k, j, c]
-                            posterior = pair_outer[p] * product
-                            if posterior < cut:
-                                continue
-                            total += pair_outer[p] * tops[k, j, c]
-                            outer[k, j, c] += pair_outer[p] * score
-                            if posterior >= p_edge:
-                                for m in range(pair_rule_ptr[p], pair_rule_ptr[p + 1]):
-                                    a = pair_rule_lhs[m]
-                                    if (
-                                        below[a] * pair_rule_weight[m] * product >= p_edge
-                                        and below[a] * bottom[i, j, a] >= p_node
-                                    ):
-                                        size = keep(kept, size, (key + pair_rule[m]) * n_ends + n - k)
-                        outer[i, k, left_symbol[b]] += total * factor[k]
-            if dense is not None:
-                for b in range(left_symbol.shape[0]):
-                    low, high = max(i + 1, left_low[i, b]), min(j - 1, left_high[i, b])
-                    if low > high or first_pair[b] == 0:
+                    first, last = max(low, right_low[j, c]), min(high, right_high[j, c])
+                    total = 0.0
+                    for k in range(np.uint32(first), np.uint32(last + 1)):
+                        total += scaled[k] * right[j, c, k]
+                    if pair_outer[p] * total < tiny:
                         continue
-                    most = 0.0
-                    for k in range(np.uint32(low), np.uint32(high + 1)):
-                        scaled[k] = left[i, b, k] * factor[k]
-                        gathered[k] = 0.0
-                        most += scaled[k]
-                    following = first_pair[b]
-                    while following > 0:
-                        p = following - 1
-                        following = next_pair[p]
-                        c = pair_right[p]
-                        if pair_outer[p] * most * right_most[j, c] < tiny:
-                            continue
-                        first, last = max(low, right_low[j, c]), min(high, right_high[j, c])
-                        total = 0.0
-                        for k in range(np.uint32(first), np.uint32(last + 1)):
-                            total += scaled[k] * right[j, c, k]
-                        if pair_outer[p] * total < tiny:
-                            continue
-                        for k in range(np.uint32(first), np.uint32(last + 1)):
-                            gathered[k] += pair_outer[p] * right[j, c, k]
-                            outer[k, j, pair_symbol[p]] += pair_outer[p] * scaled[k]
-                        for m in range(pair_rule_ptr[p], pair_rule_ptr[p + 1]):
-                            a = pair_rule_lhs[m]
-                            value = below[a] * pair_rule_weight[m]
-                            if value * total >= p_edge and below[a] * bottom[i, j, a] >= p_node:
-                                for k in range(first, last + 1):
-                                    if value * scaled[k] * right[j, c, k] >= p_edge:
-                                        size = keep(kept, size, (key + pair_rule[m]) * n_ends + n - k)
-                    for k in range(low, high + 1):
-                        outer[i, k, left_symbol[b]] += gathered[k] * factor[k]
+                    for k in range(np.uint32(first), np.uint32(last + 1)):
+                        gathered[k] += pair_outer[p] * right[j, c, k]
+                        outer[k, j, pair_symbol[p]] += pair_outer[p] * scaled[k]
+                    for m in range(pair_rule_ptr[p], pair_rule_ptr[p + 1]):
+                        a = pair_rule_lhs[m]
+                        value = below[a] * pair_rule_weight[m]
+                        if value * total >= p_edge and above[a] >= p_node:
+                            for k in range(first, last + 1):
+                                if value * scaled[k] * right[j, c, k] >= p_edge:
+                                    size = keep(kept, size, (key + pair_rule[m]) * n_ends + n - k)
+                for k in range(low, high + 1):
+                    outer[i, k, left_symbol[b]] += gathered[k] * factor[k]
             for index in range(n_wanted):
                 pair_outer[wanted[index]] = 0.0
                 first_pair[pair_left[wanted[index]]] = 0
-            # Pass `below` down by the rules with a tag at either end of the span.
-            for side in range(2):
-                start, end = i + 1 - side, j - side
-                word, split = (i, start) if side == 0 else (end, end)
-                for tag in range(n_tags):
-                    score = tag_score[word, tag]
-                    if score * factor[split] > 0.0:
-                        for index in range(tag_ptr[side, tag], tag_ptr[side, tag + 1]):
-                            a, c = tag_lhs[index], tag_other[index]
-                            if below[a] <= 0.0 or (c >= n_symbols and j != i + 2):
-                                continue
-                            value = below[a] * tag_weight[index] * factor[split]
-                            if c < n_symbols:
-                                rest = tops[start, end, c]
-                                outer[start, end, c] += value * score
-                            else:
-                                rest = tag_score[start, c - n_symbols]
-                                tag_outer[start, c - n_symbols] += value * score
-                            tag_outer[word, tag] += value * rest
-                            if value * score * rest >= p_edge and below[a] * bottom[i, j, a] >= p_node:
-                                size = keep(kept, size, (key + tag_rule[index]) * n_ends + n - split)
+            size = pass_by_tags(
+                tags,
+                tag_score,
+                tops,
+                outer,
+                tag_outer,
+                factor,
+                below,
+                above,
+                i,
+                j,
+                p_node,
+                p_edge,
+                n_ends,
+                key,
+                kept,
+                size,
+            )
+    return size
+
+
+@inner_kernel
+def pass_by_tags(
+    tags: TagRules,
+    tag_score: Any,
+    tops: Any,
+    outer: Any,
+    tag_outer: Any,
+    factor: Any,
+    below: Any,
+    posterior: Any,
+    i: int,
+    j: int,
+    p_node: float,
+    p_edge: float,
+    n_ends: int,
+    key: int,
+    kept: Any,
+    size: int,
+) -> int:
+    """Pass the outside scores `below` of a span down by the rules with a tag at either end, and keep such rules.
+
+    tops, outer: by start, end and symbol; the numbers of ends may be modulo 2.
+    """
+    ptr, tag_lhs, tag_other, tag_weight, tag_rule = tags
+    n, n_symbols, period = tag_score.shape[0], tops.shape[2], tops.shape[1]
+    for side in range(2):
+        start, end = i + 1 - side, j - side
+        word, split = (i, start) if side == 0 else (end, end)
+        for tag in range(tag_score.shape[1]):
+            score = tag_score[word, tag]
+            if score * factor[split] > 0.0:
+                for index in range(ptr[side, tag], ptr[side, tag + 1]):
+                    a, c = tag_lhs[index], tag_other[index]
+                    if below[a] <= 0.0 or (c >= n_symbols and j != i + 2):
+                        continue
+                    value = below[a] * tag_weight[index] * factor[split]
+                    if c < n_symbols:
+                        rest = tops[start, end % period, c]
+                        outer[start, end % period, c] += value * score
+                    else:
+                        rest = tag_score[start, c - n_symbols]
+                        tag_outer[start, c - n_symbols] += value * score
+                    tag_outer[word, tag] += value * rest
+                    if value * score * rest >= p_edge and posterior[a] >= p_node:
+                        size = keep(kept, size, (key + tag_rule[index]) * n_ends + n - split)
     return size
 
 

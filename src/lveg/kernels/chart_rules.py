@@ -112,13 +112,33 @@ class Work(NamedTuple):
     first_pair: Any
 
 
-class Rows(NamedTuple):
-    """The symbols of each span that may be left children in a pair: [begin[i, j], end[i, j]) in row and score."""
+class Likely(NamedTuple):
+    """The likely symbols of each span, in lists; scale as in `Cells`.
 
+    The entries of a span are [begin[i, j], end[i, j]): symbol, and its inside scores before (low) and after (high) the
+    unary step, divided by the scale. Those before middle[i, j] may be left children in a pair. high is 0 for a symbol
+    that is only the child of unary rules. outer: outside scores of high, as in `Cells`.
+    """
+
+    scale: Any
     begin: Any
+    middle: Any
     end: Any
-    row: Any
-    score: Any
+    symbol: Any
+    low: Any
+    high: Any
+    outer: Any
+
+
+class Columns(NamedTuple):
+    """Scores of all symbols of the spans that end at j and j - 1, (n, 2, N), by start and j % 2; see `Likely`.
+
+    low: (N,), those of one span.
+    """
+
+    high: Any
+    outer: Any
+    low: Any
 
 
 class Dense(NamedTuple):

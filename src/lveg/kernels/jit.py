@@ -6,6 +6,7 @@ import gc
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numba
@@ -61,10 +62,21 @@ def inner_kernel(function: Function) -> Function:
 def _compiled(function: Function, options: dict[str, Any]) -> Function:
     known.append(function.__name__)
     try:
-        return cast(Function, numba.njit(cache=True, **options)(function))
+        compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # Numba finds no writable directory
         uncached.append(function.__name__)
         return cast(Function, numba.njit(**options)(function))
+    file = compiled._cache._cache_file
+    file._load_index = partial(_load_index, file._load_index)
+    return cast(Function, compiled)
+
+
+def _load_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+    """The cached code of a kernel; none if the file is damaged or refers to a class of another version of lveg."""
+    try:
+        return load()
+    except Exception:
+        return {}
 
 
 class _Collections(event.Listener):
