@@ -23,7 +23,7 @@ from lveg.grammar.lexicon import Lexicon
 from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
 from lveg.grammar.unknown import SCHEMES, UNKNOWN
 from lveg.model import Model, Parser, Tagger
-from lveg.task_options import TokeniserOptions
+from lveg.task_options import TAG_COLUMNS, TokeniserOptions
 from lveg.text.expansions import Expansions
 from lveg.text.learned import LearnedTokeniser
 from lveg.trees import Cleaning
@@ -226,7 +226,7 @@ def _model(header: _Header, arrays: dict[str, Any]) -> Loaded:
     if header.task == "parser" and header.cleaning and header.binarisation and header.column is None and not has_text:
         _check_pattern(header.cleaning.empty_elements)
         return Parser(grammar, weight, header.cleaning, header.binarisation, header.info, cast(Judge, family))
-    if header.task == "tagger" and header.column in ("upos", "xpos") and is_bare and not has_text:
+    if header.task == "tagger" and header.column in TAG_COLUMNS and is_bare and not has_text:
         return Tagger(grammar, weight, header.column, header.info, cast(Chains, family))
     if header.task == "tokeniser" and header.column is None and is_bare and header.text is not msgspec.UNSET:
         tagger = Tagger(grammar, weight, TokeniserOptions.column, header.info, cast(Chains, family))

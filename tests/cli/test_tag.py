@@ -32,7 +32,10 @@ def without_column(text: bytes, column: int) -> list[bytes]:
 @pytest.mark.parametrize("decoder", ["posterior", "viterbi"])
 def test_conllu_changes_only_the_tag_column(run: Run, samples: Samples, column: str, place: int, decoder: str) -> None:
     if column == "xpos":
-        assert run("train", "tagger", samples.train_tags, "--column", "xpos", "--out", "x.lveg").status == 0
+        assert (
+            run("train", "tagger", samples.train_tags, "--column", "xpos", "--model", "hmm", "--out", "x.lveg").status
+            == 0
+        )
     model = samples.tagger if column == "upos" else "x.lveg"
     Path("odd.conllu").write_bytes(ODD.encode())
     for source in (samples.dev_tags, Path("odd.conllu")):
@@ -41,6 +44,17 @@ def test_conllu_changes_only_the_tag_column(run: Run, samples: Samples, column: 
         before, after = source.read_bytes(), Path("out.conllu").read_bytes()
         assert before != after
         assert without_column(before, place) == without_column(after, place)
+
+
+def test_several_columns_at_once(run: Run, samples: Samples) -> None:
+    assert (
+        run("train", "tagger", samples.train_tags, "--column", "upos+xpos", "--model", "hmm", "--out", "m").status == 0
+    )
+    outcome = run("tag", "m", samples.dev_tags, "--out", "out.conllu", "--quiet")
+    assert (outcome.status, outcome.err) == (0, "")
+    before, after = (list(read_conllu(path)) for path in (samples.dev_tags, Path("out.conllu")))
+    assert len(before) == len(after)
+    assert all("_" not in sentence.column("upos+xpos") for sentence in after)
 
 
 def test_several_conllu_files_stay_separate(run: Run, samples: Samples) -> None:

@@ -38,8 +38,8 @@ def demo() -> None:
         setting = Setting(default_threads(), report)
         train = list(islice(read_trees([data / "demo-train.mrg"]), TRAINED))
         dev_trees = list(islice(read_trees([data / "demo-dev.mrg"]), SCORED))
-        typer.echo(f"1. A parser from {TRAINED} trees (lveg train parser TREES --context features --epochs 4 ...)")
-        parser = train_parser(train, dev_trees, setting=setting, epochs=4, context="features", context_epochs=2)
+        typer.echo(f"1. A parser from {TRAINED} trees (lveg train parser TREES --context features --epochs 3 ...)")
+        parser = train_parser(train, dev_trees, setting=setting, epochs=3, context="features", context_epochs=2)
         path = os.path.join(folder, "demo-parser.lveg")
         save_model(parser, path)
         parser = load_model(path)  # type: ignore[assignment]
@@ -48,7 +48,7 @@ def demo() -> None:
 
         typer.echo("2. A tagger from the same sentences (lveg train tagger demo-train.conllu --context forms ...)")
         tagged = [read_tagged([str(data / f"demo-{part}.conllu")], "upos", None) for part in ("train", "dev")]
-        tagger = train_tagger(tagged[0][:TRAINED], tagged[1][:SCORED], setting=setting, context="forms")
+        tagger = train_tagger(tagged[0][:TRAINED], tagged[1][:SCORED], setting=setting, context="forms", epochs=7)
         path = os.path.join(folder, "demo-tagger.lveg")
         save_model(tagger, path)
         dev = tagger.info["dev"]
