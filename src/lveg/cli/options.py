@@ -64,7 +64,7 @@ OutFile = Annotated[
     typer.Option(
         "--out",
         metavar="FILE",
-        help="Write to this file, with gzip if the name ends in .gz. It is created or replaced only on success.",
+        help="Write to this file, compressed if it ends in .gz or .zst. It is created or replaced only on success.",
     ),
 ]
 InputFormatOption = Annotated[
