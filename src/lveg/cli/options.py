@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 EXIT_STATUS = (
     "Exit status: 0 for success; 2 for an error that you can act on, with a one-line message; 130 after Ctrl-C; "
-    "1 for a bug in lveg, with a traceback, or if the program reading the output closed it early."
+    "1 for a bug in lveg, with a traceback, if the program reading the output closed it early, or if `lveg check` "
+    "found an error."
 )
 
 STANDARD = Path("-")
