@@ -102,3 +102,17 @@ def test_raw_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert printed["lveg parse parser.model --raw new.txt"].count("\n") == 2
     assert "# text = The dog didn't see (the) cat.\n" in printed["lveg tag my.model --raw --tokeniser ptb new.txt"]
     assert "['He', 'did', \"n't\", 'go', '.'] He didn't go." in capsys.readouterr().out
+
+
+def test_whole_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    follow("corpora", monkeypatch, tmp_path)
+    assert Path("parsed/a.mrg").read_text().count("\n") == 300
+    assert capsys.readouterr().out == "True 500\na.mrg 300\nb.mrg.gz 200\n"
+
+
+def test_checking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = follow("check", monkeypatch, tmp_path)
+    assert "sentences: 400" in printed["lveg check train.mrg"]
+    assert "development words" in printed["lveg check train.mrg --against dev.mrg"]
+    assert "0 errors" in printed["lveg check my.model"]
+    assert capsys.readouterr().out.startswith("400 ")

@@ -58,8 +58,10 @@ LAYERS = {
     "evaluation": "model model_io annotate decoding treebank chart grammar drawing text",
     "annotate": "model chart forest treebank",
     "output": "model decoding forest treebank drawing",
+    "corpus": "annotate output model model_io decoding treebank text files",
     "training": "model model_io text text.learned evaluation families.registry families.forest families.chain learning "
     "task_options treebank chart grammar",
+    "checking": "model model_io text text.learned container treebank chart grammar",
     "inspection": "drawing model model_io families.insight grammar",
     "serve": "model model_io output forest grammar kernels text",
     "adapters": "model model_io training evaluation treebank grammar",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lveg.chart.coarse import MAX_WORDS
@@ -47,10 +47,11 @@ def parse_all(
 ) -> Iterator[tuple[Input, Parse]]:
     """Each sentence with its analysis, in order, as soon as it is available."""
     settings = settings or ParseSettings()
-    return ordered_map(lambda sentence: (sentence, _parse(parser, sentence, settings)), sentences, threads)
+    return ordered_map(lambda sentence: (sentence, parse_one(parser, sentence, settings)), sentences, threads)
 
 
-def _parse(parser: Parser, sentence: Input, settings: ParseSettings) -> Parse:
+def parse_one(parser: Parser, sentence: Input, settings: ParseSettings) -> Parse:
+    """The analysis of a sentence."""
     tags = sentence.tags if settings.keep_tags else None
     constraints = Constraints(tags=tuple(tags)) if tags else NO_CONSTRAINTS
     within = sentence.within
@@ -87,9 +88,13 @@ def tag_all(
     settings = settings or TagSettings()
 
     def work(chunk: list[Input]) -> list[tuple[Input, Tagging]]:
-        words = [sentence.words for sentence in chunk]
-        taggings = tagger.tag_chunk(words, settings.decoder, settings.count, settings.posteriors)
-        return list(zip(chunk, taggings, strict=True))
+        return list(zip(chunk, tag_some(tagger, chunk, settings), strict=True))
 
     for pairs in ordered_map(work, chunks(sentences, chunk_size), threads, ahead=2):
         yield from pairs
+
+
+def tag_some(tagger: Tagger, sentences: Sequence[Input], settings: TagSettings) -> list[Tagging]:
+    """The tags of a few sentences, which are tagged together."""
+    words = [sentence.words for sentence in sentences]
+    return tagger.tag_chunk(words, settings.decoder, settings.count, settings.posteriors)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -14,6 +16,8 @@ from lveg.errors import UsageError
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Error numbers that only a write can raise."""
+
+_TEMPORARY = re.compile(r"\.lveg-[0-9a-f]{16}")  # as `replacing` names them
 
 
 @contextmanager
@@ -53,3 +57,19 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
 def _cannot_write(path: str, error: OSError) -> UsageError:
     return UsageError(f"{path}: cannot be written: {error.strerror or error}")
+
+
+def remove_leftovers(folder: str) -> None:
+    """Remove the temporary files that a process killed while writing left in a folder; no other may be writing."""
+    for name in os.listdir(folder):
+        if _TEMPORARY.fullmatch(name):
+            os.unlink(os.path.join(folder, name))
+
+
+def sha256_of(path: str) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be opened: {error.strerror or error}") from None

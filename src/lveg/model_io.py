@@ -137,12 +137,13 @@ def _parts(model: Loaded) -> tuple[_Header, dict[str, Any]]:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins like a model file: with the length of a JSON object, and then the object."""
+    """Whether a file begins like a model file, even if it is truncated: with eight bytes, and then a JSON object."""
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as stream:
-        start = stream.read(9)
-    return start[8:] == b"{" and int.from_bytes(start[:8], "little") < os.path.getsize(path)
+        start = stream.read(40)
+    is_whole = int.from_bytes(start[:8], "little") < os.path.getsize(path)
+    return start[8:9] == b"{" and (is_whole or b'"__metadata__"' in start)
 
 
 def load_model(path: str | os.PathLike[str]) -> Loaded:

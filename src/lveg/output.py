@@ -29,6 +29,11 @@ SHOWN_WORDS = 5
 """Constituents with more words are shown by their first and last word."""
 
 
+def parse_text(sentence: Input, parse: Parse, form: str, several: bool = False, name_file: bool = False) -> str:
+    """The analysis as `brackets` or `jsonl`."""
+    return parse_json(sentence, parse, several, name_file) if form == "jsonl" else parse_brackets(parse, several)
+
+
 def parse_brackets(parse: Parse, several: bool = False) -> str:
     """The best tree on a line; with `several`, all trees, and an empty line after them."""
     if several:
@@ -136,6 +141,15 @@ def _constituents(tree: Tree, parse: Parse) -> list[dict[str, Any]]:
         for node, start, end in tree.spans()[1:]
         if node.word is None
     ]
+
+
+def tags_text(
+    sentence: Input, tagging: Tagging, form: str, column: str, several: bool = False, name_file: bool = False
+) -> str:
+    """The tags as `conllu`, `tsv` or `jsonl`; column: that of the tags in CoNLL-U."""
+    if form == "jsonl":
+        return tags_json(sentence, tagging, several, name_file)
+    return tags_conllu(sentence, tagging, column) if form == "conllu" else tags_tsv(tagging)
 
 
 def tags_json(sentence: Input, tagging: Tagging, several: bool = False, name_file: bool = False) -> str:

@@ -21,8 +21,8 @@ from lveg.cli.options import EXIT_STATUS
 from lveg.errors import LvegError
 
 VERBS = (
-    "train", "parse", "tag", "evaluate", "serve", "draw", "plot", "inspect", "info", "combine", "sample", "warm",
-    "demo",
+    "train", "parse", "tag", "annotate", "evaluate", "check", "serve", "draw", "plot", "inspect", "info", "combine",
+    "sample", "warm", "demo",
 )  # fmt: skip
 _HELP = "Train taggers and parsers on your own treebank, use them, and score them."
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from lveg.cli.console import announce_faults, compilation_notice, console_report
 from lveg.cli.options import STANDARD
+from lveg.errors import LvegError
 from lveg.progress import say
 from lveg.report import counted
 from lveg.text.joined import joined_words
@@ -42,17 +45,9 @@ class Annotation:
     def _checked(self, sentences: Iterator[Input]) -> Iterator[Input]:
         """The sentences; reports on stderr the first word that seems to be two, as in raw text."""
         for sentence in sentences:
-            is_text = self.reading.format_of(sentence.file) == "text"
-            found = joined_words(sentence.words, self.known) if is_text else None
-            if found is not None:
-                place = f"{display_name(sentence.file)}:{sentence.line}"
-                first, second = found
-                say(
-                    f'lveg: {place}: "{first}{second}" looks like two tokens, "{first}" and "{second}"; if this is raw '
-                    "text, use --raw"
-                )
+            is_noticed = _notice_joined(sentence, self.reading, self.known)
             yield sentence
-            if found is not None:
+            if is_noticed:
                 break
         yield from sentences
 
@@ -78,7 +73,33 @@ class Annotation:
                     stream.flush()
                 if name := fallback(result):
                     fallbacks[name] += 1
-        if fallbacks and not self.quiet:
-            counts = ", ".join(f"{count} {name}" for name, count in sorted(fallbacks.items()))
-            say(f"lveg: sentences that needed a fallback: {counts}; --format jsonl shows which")
+        if not self.quiet:
+            announce_fallbacks(fallbacks)
         announce_faults(self.faults.messages)
+
+
+def announce_fallbacks(fallbacks: Mapping[str, int]) -> None:
+    """Report on stderr how many sentences needed a fallback."""
+    if fallbacks:
+        counts = ", ".join(f"{count} {name}" for name, count in sorted(fallbacks.items()))
+        say(f"lveg: sentences that needed a fallback: {counts}; --format jsonl shows which")
+
+
+def notice_joined(file: str, reading: Reading, known: Container[str]) -> None:
+    """Report on stderr if the beginning of a file looks like raw text."""
+    with suppress(LvegError):  # reported where the file is read as a whole
+        any(_notice_joined(sentence, reading, known) for sentence in islice(read_sentences(file, reading), 100))
+
+
+def _notice_joined(sentence: Input, reading: Reading, known: Container[str]) -> bool:
+    """Report on stderr the first word that seems to be two; whether there is one."""
+    is_text = reading.format_of(sentence.file) == "text"
+    found = joined_words(sentence.words, known) if is_text else None
+    if found is None:
+        return False
+    first, second = found
+    say(
+        f'lveg: {display_name(sentence.file)}:{sentence.line}: "{first}{second}" looks like two tokens, "{first}" and '
+        f'"{second}"; if this is raw text, use --raw'
+    )
+    return True

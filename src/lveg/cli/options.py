@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 EXIT_STATUS = (
     "Exit status: 0 for success; 2 for an error that you can act on, with a one-line message; 130 after Ctrl-C; "
-    "1 for a bug in lveg, with a traceback, or if the program reading the output closed it early."
+    "1 for a bug in lveg, with a traceback, if the program reading the output closed it early, or if `lveg check` "
+    "found an error."
 )
 
 STANDARD = Path("-")
@@ -64,7 +65,7 @@ OutFile = Annotated[
     typer.Option(
         "--out",
         metavar="FILE",
-        help="Write to this file, with gzip if the name ends in .gz. It is created or replaced only on success.",
+        help="Write to this file, compressed if it ends in .gz or .zst. It is created or replaced only on success.",
     ),
 ]
 InputFormatOption = Annotated[

@@ -150,7 +150,7 @@ def parse(
     from lveg.annotate import ParseSettings, parse_all
     from lveg.cli.annotation import Annotation
     from lveg.errors import UsageError
-    from lveg.output import parse_brackets, parse_drawing, parse_explanation, parse_json
+    from lveg.output import parse_drawing, parse_explanation, parse_text
     from lveg.treebank.text import Reading
 
     if prune_with is not None and constraints is not None:
@@ -171,10 +171,11 @@ def parse(
     results = parse_all(parser, with_trees(job.sentences(), constraints), settings, thread_count(threads, files))
 
     def text(sentence: Input, found: Parse) -> str:
-        if is_json:
-            return parse_json(sentence, found, kbest > 1, name_file=len(files) > 1)
-        tree = parse_drawing(found, width) if format is ParseFormat.drawing else parse_brackets(found, kbest > 1)
-        return tree + parse_explanation(found) if explain else tree
+        if format is ParseFormat.drawing:
+            tree = parse_drawing(found, width)
+        else:
+            tree = parse_text(sentence, found, format.value, kbest > 1, name_file=len(files) > 1)
+        return tree + parse_explanation(found) if explain and not is_json else tree
 
     job.write(results, text, fallback=lambda found: found.fallback)
 

@@ -102,7 +102,7 @@ def tag(
     from lveg.cli.annotation import Annotation
     from lveg.errors import UsageError
     from lveg.model import CHUNK
-    from lveg.output import tags_conllu, tags_json, tags_tsv
+    from lveg.output import tags_text
     from lveg.treebank.source import guess_format
     from lveg.treebank.text import Reading
 
@@ -118,9 +118,7 @@ def tag(
     tagger = load_tagger(model)
 
     def text(sentence: Input, tagging: Tagging) -> str:
-        if wanted is TagFormat.jsonl:
-            return tags_json(sentence, tagging, kbest > 1, name_file=len(files) > 1)
-        return tags_conllu(sentence, tagging, tagger.column) if wanted is TagFormat.conllu else tags_tsv(tagging)
+        return tags_text(sentence, tagging, wanted.value, tagger.column, kbest > 1, name_file=len(files) > 1)
 
     found = find_tokeniser(raw, tokeniser, tagger, model)
     reading = Reading(given, column=None, keep_blanks=wanted is TagFormat.conllu, tokeniser=found)

@@ -54,16 +54,23 @@ def joined(tokens: Iterable[Token]) -> str:
 
 def paragraphs(lines: Iterable[str]) -> Iterator[str]:
     """The paragraphs of lines of text, which are separated by blank lines; each run of white space becomes a space."""
+    return (paragraph for _, paragraph in numbered_paragraphs(enumerate(lines)))
+
+
+def numbered_paragraphs(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """(number of its first line, paragraph) of each paragraph of numbered lines."""
+    first = 0
     found: list[str] = []
-    for line in lines:
+    for number, line in lines:
         words = _SPACE.sub(" ", line).strip(" ")
         if words:
+            first = first if found else number
             found.append(words)
         elif found:
-            yield " ".join(found)
+            yield first, " ".join(found)
             found = []
     if found:
-        yield " ".join(found)
+        yield first, " ".join(found)
 
 
 def by_paragraph(sentences: Iterable[TokenSentence]) -> Iterator[list[TokenSentence]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from lveg.errors import UsageError
-from lveg.treebank.source import Faults, Paths, as_list, display_name, expand, read_lines
+from lveg.treebank.source import Faults, Part, Paths, as_list, display_name, expand, read_lines
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The ten columns, named as in the format's description, in lower case."""
@@ -186,12 +186,11 @@ def write_conllu(sentences: Iterable[Sentence], stream: TextIO) -> None:
         missing = "" if sentence.end else sentence.closed().end
 
 
-def numbered_sentences(path: str, faults: Faults) -> Iterator[tuple[int, Sentence]]:
-    """(number of its first line, sentence) of each sentence in a file."""
-    number = 0
-    block = _Block(1)
+def numbered_sentences(path: str, faults: Faults, part: Part | None = None) -> Iterator[tuple[int, Sentence]]:
+    """(number of its first line, sentence) of each sentence in a file or a part of it."""
+    block = _Block(1 if part is None else part.line)
     lines, word_lines, expected = block.lines, block.word_lines, _EXPECTED[0]
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, part):
         if line == "\n" or line == "\r\n":
             if block.is_sound(path, faults):
                 yield block.start, Sentence(lines, word_lines, line)

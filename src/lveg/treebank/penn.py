@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from lveg.errors import TreebankError
-from lveg.treebank.source import Faults, PathLike, Paths, display_name, expand, read_lines
+from lveg.treebank.source import Faults, Part, PathLike, Paths, display_name, expand, read_lines
 from lveg.trees import EMPTY_TREE, WRAPPERS, Cleaning, Tree
 
 # Only ASCII white space separates words: U+2009 and U+200A occur inside words.
@@ -44,10 +44,12 @@ def read_gold_trees(paths: Paths, cleaning: Cleaning, faults: Faults | None = No
     return [tree for tree in map(cleaning, read_trees(paths, faults)) if tree is not None]
 
 
-def numbered_trees(path: str, faults: Faults, allow_empty: bool = False) -> Iterator[tuple[int, Tree]]:
-    """(number of its first line, tree) of each tree in a file."""
-    reader = _Reader(path, faults, allow_empty)
-    return ((reader.first_line, tree) for tree in reader.scan(read_lines(path)))
+def numbered_trees(
+    path: str, faults: Faults, allow_empty: bool = False, part: Part | None = None
+) -> Iterator[tuple[int, Tree]]:
+    """(number of its first line, tree) of each tree in a file or a part of it."""
+    reader = _Reader(path, faults, allow_empty, 0 if part is None else part.before)
+    return ((reader.first_line, tree) for tree in reader.scan(read_lines(path, part)))
 
 
 def read_tree_lists(path: PathLike) -> Iterator[list[Tree]]:
@@ -84,11 +86,11 @@ class _Reader:
     dropped; after a tree that is never closed, the lines after its first line are read again.
     """
 
-    def __init__(self, path: str, faults: Faults, allow_empty: bool) -> None:
+    def __init__(self, path: str, faults: Faults, allow_empty: bool, number: int = 0) -> None:
         self.name = display_name(path)
         self.faults = faults
         self.allow_empty = allow_empty
-        self.number = 0  # trees begun
+        self.number = number  # trees begun
         self.first_line = 0  # of the tree being read
         self.first_label = ""
         self.margin = 0  # white space before the tree's first line

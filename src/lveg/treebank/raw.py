@@ -61,10 +61,10 @@ def _spaced(tokens: list[Token], text: str) -> list[Token] | None:
     return [*found[:-1], tokens[-1]]
 
 
-def to_conllu(sentence: TokenSentence, number: int) -> Sentence:
-    """The sentence in CoNLL-U without annotation; number: its `sent_id`."""
+def to_conllu(sentence: TokenSentence, name: int | str) -> Sentence:
+    """The sentence in CoNLL-U without annotation; name: its `sent_id`."""
     lines = ["# newpar\n"] if sentence.starts_paragraph else []
-    lines += [f"# sent_id = {number}\n", f"# text = {sentence.text}\n"]
+    lines += [f"# sent_id = {name}\n", f"# text = {sentence.text}\n"]
     word_lines: list[int] = []
     count = 0
     for token in sentence.tokens:

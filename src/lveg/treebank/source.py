@@ -1,4 +1,4 @@
-"""Reads files, directories, gzip and standard input as numbered lines of text, and writes text files."""
+"""Reads files, directories, compressed files and standard input as numbered lines of text, and writes text files."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, TextIO
 
 from lveg.errors import TreebankError, UsageError
 from lveg.files import replacing
+from lveg.treebank import zstd
 
 STDIN = "-"
+
+COMPRESSED = (".gz", ".zst")
+"""Endings of the names of compressed files, which are read and written as if they were not compressed."""
 
 PathLike = str | os.PathLike[str]
 Paths = PathLike | Iterable[PathLike]
@@ -50,6 +54,19 @@ _BEGINNING: dict[Treebank, re.Pattern[bytes]] = {
 _NAMES: dict[Treebank, str] = {"brackets": "bracketed trees", "conllu": "CoNLL-U"}
 
 
+@dataclass(frozen=True)
+class Part:
+    """Whole sentences of a file, as bytes, that can be read by themselves: see `lveg.treebank.parts`.
+
+    number: its place in the file, from 0. line: the number of its first line. before: how many trees are before it.
+    """
+
+    number: int
+    line: int
+    before: int
+    data: bytes
+
+
 @dataclass
 class Faults:
     """How malformed sentences are handled: with an error or, with `skip`, a note in `messages`."""
@@ -65,9 +82,20 @@ class Faults:
 
 
 def guess_format(path: PathLike) -> InputFormat:
-    """The input format, from the file name's extension without `.gz`; text for any other extension."""
-    name = os.fspath(path).lower().removesuffix(".gz")
-    return _BY_EXTENSION.get(os.path.splitext(name)[1], "text")
+    """The input format, from the file name's extension without `.gz` or `.zst`; text for any other extension."""
+    return known_format(path) or "text"
+
+
+def known_format(path: PathLike) -> InputFormat | None:
+    """The format that the file name's extension stands for, None for any other extension."""
+    name, _ = split_compression(os.fspath(path).lower())
+    return _BY_EXTENSION.get(os.path.splitext(name)[1])
+
+
+def split_compression(name: str) -> tuple[str, str]:
+    """The name of a file without the ending of a compressed file, and that ending, or ""."""
+    ending = next((ending for ending in COMPRESSED if name.endswith(ending)), "")
+    return name.removesuffix(ending), ending
 
 
 def as_list(paths: Paths) -> list[str]:
@@ -108,7 +136,7 @@ def _begins_as(kind: Treebank, file: str) -> bool:
     with open_bytes(file) as stream:
         try:
             return _BEGINNING[kind].match(stream.read(_SNIFFED)) is not None
-        except (OSError, EOFError, zlib.error):
+        except unreadable():
             return False
 
 
@@ -118,7 +146,7 @@ def display_name(path: str) -> str:
 
 
 def open_bytes(path: str) -> BinaryIO:
-    """The file's bytes, decompressed if its name ends in .gz; standard input for `-`."""
+    """The file's bytes, decompressed if its name ends in .gz or .zst; standard input for `-`."""
     try:
         if path == STDIN:
             if sys.stdin is None:
@@ -126,35 +154,60 @@ def open_bytes(path: str) -> BinaryIO:
             return sys.stdin.buffer
         if path.endswith(".gz"):
             return io.BufferedReader(gzip.open(path, "rb"))
+        if path.endswith(".zst"):
+            return zstd.reader(path)
         return open(path, "rb")
     except OSError as error:
         raise UsageError(f"{path}: cannot be opened: {error.strerror or error}") from None
 
 
-def read_lines(path: str) -> Iterator[tuple[int, str]]:
-    """(number, text) of each line, counted from 1, with its line end; a byte-order mark is removed."""
+def unreadable() -> tuple[type[Exception], ...]:
+    """What reading a file may raise."""
+    return (OSError, *_damage())
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """What reading a damaged compressed file raises."""
+    return (EOFError, zlib.error, gzip.BadGzipFile, *zstd.errors())
+
+
+def read_lines(path: str, part: Part | None = None) -> Iterator[tuple[int, str]]:
+    """(number, text) of each line of a file or a part of it, with its line end; a byte-order mark is removed."""
+    lines = numbered_bytes(path) if part is None else enumerate(io.BytesIO(part.data), start=part.line)
+    return _decoded(path, lines)
+
+
+def numbered_bytes(path: str) -> Iterator[tuple[int, bytes]]:
+    """(number, bytes) of each line, counted from 1, with its line end."""
     number = 0
     stream = open_bytes(path)
     try:
         for number, raw in enumerate(stream, start=1):
-            if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
-                raw = raw[3:]
-            yield number, raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise TreebankError(
-            f"{display_name(path)}:{number}: byte {error.object[error.start]:#04x} at column {error.start + 1} "
-            "is not UTF-8"
-        ) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise TreebankError(f"{display_name(path)}:{number + 1}: the gzip file is damaged: {error}") from None
+            yield number, raw
+    except _damage() as error:
+        kind = "zstd" if path.endswith(".zst") else "gzip"
+        raise TreebankError(f"{display_name(path)}:{number + 1}: the {kind} file is damaged: {error}") from None
     finally:
         if path != STDIN:
             stream.close()
 
 
+def _decoded(path: str, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
+    """The text of numbered lines of a file; a byte-order mark in the first line of the file is removed."""
+    for number, raw in lines:
+        if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
+            raw = raw[3:]
+        try:
+            yield number, raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise TreebankError(
+                f"{display_name(path)}:{number}: byte {raw[error.start]:#04x} at column {error.start + 1} is not UTF-8"
+            ) from None
+
+
 @contextmanager
 def open_output(path: str | None) -> Iterator[TextIO]:
-    """A UTF-8 stream with LF line ends: standard output for None or `-`, otherwise a file, gzip by its name.
+    """A UTF-8 stream with LF line ends: standard output for None or `-`, otherwise a file, compressed by its name.
 
     The file is created when the block ends without an error; until then an existing file is left unchanged.
     """
@@ -164,13 +217,15 @@ def open_output(path: str | None) -> Iterator[TextIO]:
         with _as_text(sys.stdout.buffer) as stream:
             yield stream
     else:
-        with replacing(path) as raw:
-            if not path.endswith(".gz"):
-                with _as_text(raw) as stream:
-                    yield stream
-            else:
-                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed, _as_text(packed) as stream:
-                    yield stream
+        with replacing(path) as raw, _packed(raw, path) as packed, _as_text(packed) as stream:
+            yield stream
+
+
+def _packed(raw: BinaryIO, path: str) -> AbstractContextManager[BinaryIO | gzip.GzipFile]:
+    """The stream, compressed if the name of its file says so."""
+    if path.endswith(".gz"):
+        return gzip.GzipFile("", "wb", fileobj=raw, mtime=0)
+    return zstd.writer(raw) if path.endswith(".zst") else nullcontext(raw)
 
 
 @contextmanager

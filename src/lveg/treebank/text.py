@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import os
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import get_args
 
 import msgspec
 
 from lveg.errors import UsageError
-from lveg.text.tokens import Tokeniser, paragraphs
+from lveg.text.tokens import Tokeniser, numbered_paragraphs
 from lveg.treebank.conllu import Sentence, numbered_sentences
+from lveg.treebank.parts import Trees
 from lveg.treebank.penn import numbered_trees
 from lveg.treebank.raw import to_conllu
-from lveg.treebank.source import Faults, InputFormat, Paths, as_list, display_name, guess_format, open_bytes, read_lines
+from lveg.treebank.source import (
+    Faults,
+    InputFormat,
+    Part,
+    Paths,
+    as_list,
+    display_name,
+    guess_format,
+    open_bytes,
+    read_lines,
+    unreadable,
+)
 from lveg.trees import Cleaning, Tree
 
 # Only ASCII white space separates words: U+2009 and U+200A occur inside words.
 _WORD = re.compile(r"[^ \t\r\n\v\f]+")
-_BRACKET = re.compile(rb"[()]")
 
 
 @dataclass(slots=True)  # not frozen: that would take three times as long to create
@@ -78,26 +89,44 @@ def read_sentences(paths: Paths, reading: Reading | None = None, faults: Faults 
     """
     reading, faults = reading or Reading(), faults or Faults()
     files = as_list(paths)
-    count = 0
     for file in files:
         if os.path.isdir(file):
             raise UsageError(f"{file}: is a directory; name the files in it, such as {os.path.join(file, '*.txt')}")
+    names = count(1)
     for number, file in enumerate(files, start=1):
-        match reading.format_of(file):
-            case "text" if reading.tokeniser is not None:
-                for sentence in _read_raw(file, reading.tokeniser, count):
-                    count += 1
-                    yield sentence
-            case "text":
-                yield from _read_text(file)
-            case other if reading.tokeniser is not None:
-                raise UsageError(f"{file}: raw text cannot be read from {other}; --input-format text reads it as text")
-            case "brackets":
-                yield from _read_brackets(file, reading.cleaning, faults)
-            case "conllu":
-                yield from _read_conllu(file, reading, faults, is_last=number == len(files))
-            case "jsonl":
-                yield from _read_jsonl(file, faults)
+        yield from _read(file, reading, faults, is_last=number == len(files), names=names)
+
+
+def read_part(file: str, part: Part, reading: Reading, faults: Faults) -> Iterator[Input]:
+    """The sentences of a part of a file.
+
+    The identifier of a sentence of raw text is the line where its paragraph begins and its number there, such as 12.3.
+    """
+    return _read(file, reading, faults, is_last=True, part=part)
+
+
+def _read(
+    file: str,
+    reading: Reading,
+    faults: Faults,
+    is_last: bool,
+    part: Part | None = None,
+    names: Iterator[int] | None = None,
+) -> Iterator[Input]:
+    """The sentences of a file or a part of it. names: identifiers of the sentences of raw text."""
+    match reading.format_of(file):
+        case "text" if reading.tokeniser is not None:
+            return _read_raw(file, reading.tokeniser, part, names)
+        case "text":
+            return _read_text(file, part)
+        case other if reading.tokeniser is not None:
+            raise UsageError(f"{file}: raw text cannot be read from {other}; --input-format text reads it as text")
+        case "brackets":
+            return _read_brackets(file, reading.cleaning, faults, part)
+        case "conllu":
+            return _read_conllu(file, reading, faults, is_last, part)
+        case "jsonl":
+            return _read_jsonl(file, faults, part)
 
 
 def count_sentences(paths: Paths, reading: Reading | None = None) -> int | None:
@@ -108,49 +137,44 @@ def count_sentences(paths: Paths, reading: Reading | None = None) -> int | None:
         return None
     try:
         return sum(_count(file, reading.format_of(file)) for file in files)
-    except (OSError, EOFError, zlib.error):
+    except unreadable():
         return None
 
 
 def _count(file: str, input_format: InputFormat) -> int:
-    count = depth = 0
     with open_bytes(file) as lines:
         match input_format:
             case "conllu":
                 return sum(line.startswith(b"1\t") for line in lines)
             case "brackets":
-                for line in lines:
-                    for mark in _BRACKET.findall(line):
-                        depth += 1 if mark == b"(" else -1
-                        count += depth == 0
-                return count
+                return sum(map(Trees().ends, lines))
             case _:
                 return sum(1 for _ in lines)
 
 
-def _read_text(path: str) -> Iterator[Input]:
+def _read_text(path: str, part: Part | None) -> Iterator[Input]:
     """A sentence for each line, words separated by ASCII white space; an empty line is an empty sentence."""
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, part):
         yield Input(_WORD.findall(line), file=path, line=number)
 
 
-def _read_raw(path: str, tokeniser: Tokeniser, count: int) -> Iterator[Input]:
-    """The sentences that a tokeniser finds, numbered after the first `count`; one paragraph is read at a time."""
-    for paragraph in paragraphs(line for _, line in read_lines(path)):
-        for sentence in tokeniser.sentences(paragraph):
-            count += 1
-            yield Input(sentence.words, id=count, sentence=to_conllu(sentence, count), file=path)
+def _read_raw(path: str, tokeniser: Tokeniser, part: Part | None, names: Iterator[int] | None) -> Iterator[Input]:
+    """The sentences that a tokeniser finds; one paragraph is read at a time."""
+    for line, paragraph in numbered_paragraphs(read_lines(path, part)):
+        for number, sentence in enumerate(tokeniser.sentences(paragraph), start=1):
+            name = f"{line}.{number}" if names is None else next(names)
+            yield Input(sentence.words, id=name, sentence=to_conllu(sentence, name), file=path, line=line)
 
 
-def _read_brackets(path: str, cleaning: Cleaning, faults: Faults) -> Iterator[Input]:
-    for number, tree in numbered_trees(path, faults, allow_empty=True):
+def _read_brackets(path: str, cleaning: Cleaning, faults: Faults, part: Part | None) -> Iterator[Input]:
+    for number, tree in numbered_trees(path, faults, allow_empty=True, part=part):
         cleaned = cleaning(tree)
         words, tags = ([], []) if cleaned is None else (cleaned.words(), cleaned.tags())
         yield Input(words, tags, file=path, line=number)
 
 
-def _read_conllu(path: str, reading: Reading, faults: Faults, is_last: bool) -> Iterator[Input]:
-    for number, sentence in numbered_sentences(path, faults):
+def _read_conllu(path: str, reading: Reading, faults: Faults, is_last: bool, part: Part | None) -> Iterator[Input]:
+    for number, sentence in numbered_sentences(path, faults, part):
         if not sentence and not reading.keep_blanks:
             continue
         tags = sentence.column(reading.column) if reading.column else []
@@ -170,9 +194,9 @@ class _Object(msgspec.Struct):
 _DECODER = msgspec.json.Decoder(list[str] | _Object)
 
 
-def _read_jsonl(path: str, faults: Faults) -> Iterator[Input]:
+def _read_jsonl(path: str, faults: Faults, part: Part | None) -> Iterator[Input]:
     """A sentence for each line: an array of words, or an object with "words" and optionally "tags" and "id"."""
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, part):
         try:
             decoded = _DECODER.decode(line)
             found = _Object(decoded) if isinstance(decoded, list) else decoded

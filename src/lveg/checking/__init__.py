@@ -1,0 +1,1 @@
+"""Checks of models and treebanks, in words that help."""

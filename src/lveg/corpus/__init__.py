@@ -1,0 +1,1 @@
+"""Annotating corpora: many files in parts, resumable at any moment."""
