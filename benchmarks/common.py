@@ -1,4 +1,4 @@
-"""What the benchmark scripts share: where the data is, and how a table is printed."""
+"""What the scripts share: where the data is, and how a table is printed."""
 
 from __future__ import annotations
 

@@ -3,10 +3,11 @@
     python experiments/parsing_table.py                                   # everything, quick systems first
     python experiments/parsing_table.py --only wsj-sample gum/GM-LVeG-S "gum/GM-LVeG-S l2=1" --seeds 3
 
-Systems are those of the paper, and past it `contextual-GM`, which is `lveg train parser` without options, and `product`,
-which is what --ensemble trains: contextual-GM and split-merge, here combined from those two rows. Sizes are the paper's
-(16 subtypes; K = 4 and d = 3); how words are treated and how systems learn are the package's defaults. A system may be
-followed by options that differ. The best epoch or cycle and the decoder are chosen on the trees that are scored.
+Systems are those of the paper, and past it `contextual-GM`, which is `lveg train parser` without options, and
+`product`, which is what --ensemble trains: contextual-GM and split-merge, here combined from those two rows. Sizes are
+the paper's (16 subtypes; K = 4 and d = 3); how words are treated and how systems learn are the package's defaults. A
+system may be followed by options that differ. The best epoch or cycle and the decoder are chosen on the trees that are
+scored.
 
 Each row is trained and parsed by processes of their own, on one thread. It is added to DOCS/parsing-table.csv at once;
 rows that are there are not made again, and an interrupted training continues, so the same command resumes a run.
@@ -26,16 +27,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT / "experiments"), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 from common import TREEBANKS, parse_setting, treebank
-from runs import Cell, CommandError, Cost, add_row, fill, lveg, markdown, read_rows, train
+from runs import Cell, CommandError, Cost, add_row, fill, lveg, markdown, read_rows, spread_text, train
 
 from lveg._version import __version__
 from lveg.treebank.penn import read_trees
 from lveg.treebank.synthetic import ENGLISH
 
+ROOT = Path(__file__).parent.parent
 SYSTEMS: dict[str, dict[str, Any]] = {
     "pcfg": {"model": "pcfg"},
     "LVG-G-16": {"model": "lvg", "subtypes": 16, "objective": "generative"},
@@ -189,7 +190,10 @@ def table(rows: Sequence[Parsed], name: str) -> str:
     lines: list[list[Cell | str]] = []
     for system in systems_of(own):
         found = [row for row in own if row.system == system]
-        cells = [(spread(found, measure), mean(own, system, measure) == best[measure]) for measure in measures]
+        cells = [
+            (spread_text([getattr(row, measure) for row in found]), mean(own, system, measure) == best[measure])
+            for measure in measures
+        ]
         cpu = statistics.fmean(row.training_cpu for row in found)
         costs = [
             f"{'' if all(row.is_whole for row in found) else '> '}{cpu:,.0f}",
@@ -217,12 +221,6 @@ def systems_of(rows: Sequence[Parsed]) -> list[str]:
 def mean(rows: Sequence[Parsed], system: str, measure: str) -> float:
     """The mean of a measure over the seeds of a system, as shown."""
     return round(statistics.fmean(getattr(row, measure) for row in rows if row.system == system), 2)
-
-
-def spread(rows: Sequence[Parsed], measure: str) -> str:
-    """The mean, with the standard deviation of several numbers."""
-    numbers = [getattr(row, measure) for row in rows]
-    return f"{statistics.fmean(numbers):.2f}" + (f" ±{statistics.stdev(numbers):.2f}" if len(numbers) > 1 else "")
 
 
 def draw(rows: Sequence[Parsed], path: Path) -> None:

@@ -1,7 +1,7 @@
-"""What experiments share: results in CSV files, `lveg` commands with their costs, and the blocks of pages.
+"""What measuring scripts share: results in CSV files, `lveg` commands with their costs, and the blocks of pages.
 
-Results are rows of a frozen dataclass with a `key`. A row is added as soon as it is measured, so that an experiment can
-be interrupted at any time and continues with what is missing; several processes may add rows to the same file.
+Results are rows of a frozen dataclass with a `key`. A row is added as soon as it is measured, so that a script can be
+interrupted at any time and continues with what is missing; several processes may add rows to the same file.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any, TypeVar
 
 from lveg.files import replacing
@@ -42,10 +43,15 @@ def read_rows(path: Path, form: type[Row]) -> list[Row]:
 def write_rows(path: Path, form: type[Row], rows: Iterable[Row]) -> None:
     """Write a CSV file; it is left unchanged if that fails."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, [field.name for field in fields(form)])  # type: ignore[arg-type]
+    writer = csv.DictWriter(text, [field.name for field in fields(form)], lineterminator="\n")  # type: ignore[arg-type]
     writer.writeheader()
     writer.writerows(asdict(row) for row in rows)  # type: ignore[call-overload]
     write(path, text.getvalue())
+
+
+def names(text: str) -> list[str]:
+    """Split at commas."""
+    return [part.strip() for part in text.split(",")]
 
 
 def add_row(path: Path, row: Any) -> None:
@@ -95,11 +101,8 @@ class Cost:
 def lveg(*arguments: object, given: str = "", spent: Callable[[Cost], None] = lambda cost: None) -> tuple[str, Cost]:
     """(output, cost) of an `lveg` command. given: its standard input. spent: receives the cost even if it fails."""
     command = [sys.executable, "-m", "lveg", *map(str, arguments)]
-    with (
-        tempfile.TemporaryFile("w+") as source,
-        tempfile.TemporaryFile("w+") as out,
-        tempfile.TemporaryFile("w+") as err,
-    ):
+    source, out, err = (tempfile.TemporaryFile("w+") for _ in range(3))  # noqa: SIM115 (closed below)
+    with source, out, err:
         source.write(given)
         source.seek(0)
         process = subprocess.Popen(command, stdin=source, stdout=out, stderr=err)
@@ -117,7 +120,7 @@ def lveg(*arguments: object, given: str = "", spent: Callable[[Cost], None] = la
         err.seek(0)
         if process.returncode:
             last = err.read().strip().splitlines()[-1:]
-            raise CommandError(f"lveg {' '.join(map(str, arguments))}: {''.join(last) or process.returncode}")
+            raise CommandError(f"{' '.join(command[2:])}: {''.join(last) or process.returncode}")
         return out.read(), cost
 
 
@@ -154,6 +157,11 @@ def train(model: Path, trees: object, dev: object, options: dict[str, Any]) -> C
 
 Cell = tuple[str, bool]
 """A text, and whether it is the best of its column."""
+
+
+def spread_text(numbers: Sequence[float]) -> str:
+    """The mean, with the standard deviation of several numbers."""
+    return f"{fmean(numbers):.2f}" + (f" ±{stdev(numbers):.2f}" if len(numbers) > 1 else "")
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[Cell | str]]) -> str:
