@@ -183,3 +183,16 @@ def fill(page: Path, name: str, text: str) -> None:
     new = f"{before}{begin}\n\n{text.strip()}\n\n{end}{rest.split(end, 1)[1]}"
     if new != old:
         write(page, new)
+
+
+@contextmanager
+def figure(path: Path, width: float, height: float) -> Iterator[Any]:
+    """A Matplotlib figure, which is then written as SVG; the same content gives the same bytes."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    style = {"axes.grid": True, "grid.color": "#e3e7eb", "axes.spines.top": False, "axes.spines.right": False}
+    with rc_context({"svg.hashsalt": "lveg", "svg.fonttype": "none", **style}):
+        drawn = Figure(figsize=(width, height), layout="constrained")
+        yield drawn
+        drawn.savefig(path, metadata={"Date": None})

@@ -30,7 +30,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 from common import TREEBANKS, parse_setting, treebank
-from runs import Cell, CommandError, Cost, add_row, fill, lveg, markdown, read_rows, spread_text, train
+from runs import Cell, CommandError, Cost, add_row, figure, fill, lveg, markdown, read_rows, spread_text, train
 
 from lveg._version import __version__
 from lveg.treebank.penn import read_trees
@@ -212,6 +212,11 @@ def table(rows: Sequence[Parsed], name: str) -> str:
     return markdown(header, lines)
 
 
+def treebanks_of(rows: Sequence[Parsed]) -> list[str]:
+    """The treebanks that have rows, in the order of the page."""
+    return [name for name in (*TREEBANKS, "demo") if any(row.treebank == name for row in rows)]
+
+
 def systems_of(rows: Sequence[Parsed]) -> list[str]:
     """The systems that have rows, in the order of the table."""
     found = dict.fromkeys(row.system for row in rows)
@@ -224,14 +229,10 @@ def mean(rows: Sequence[Parsed], system: str, measure: str) -> float:
 
 
 def draw(rows: Sequence[Parsed], path: Path) -> None:
-    """A panel for each treebank: F1 of each system over the CPU seconds of its training."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    names = [name for name in (*TREEBANKS, "demo") if any(row.treebank == name for row in rows)]
-    with rc_context({"svg.hashsalt": "lveg", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(5.2 * len(names), 4.4), layout="constrained")
-        for panel, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+    """A panel for each treebank: F1 of each system, all seeds and their mean."""
+    names = treebanks_of(rows)
+    with figure(path, 5.2 * len(names), 4.4) as drawn:
+        for panel, name in zip(drawn.subplots(1, len(names), squeeze=False)[0], names, strict=True):
             own = [row for row in rows if row.treebank == name]
             systems = systems_of(own)
             for place, system in enumerate(systems):
@@ -243,19 +244,16 @@ def draw(rows: Sequence[Parsed], path: Path) -> None:
                 panel.legend(loc="lower left", frameon=False)
             panel.set_yticks(range(len(systems)), systems)
             panel.invert_yaxis()
-            panel.grid(axis="x", color="#e3e7eb")
-            panel.spines[["top", "right"]].set_visible(False)
+            panel.grid(visible=False, axis="y")
             panel.set_title(name)
             panel.set_xlabel("development F1; bars are means over seeds")
-        figure.savefig(path, metadata={"Date": None})
 
 
 def show(docs: Path) -> None:
     """Bring the page and the picture in line with the rows."""
     rows = read_rows(docs / "parsing-table.csv", Parsed)
     if rows:
-        names = [name for name in (*TREEBANKS, "demo") if any(row.treebank == name for row in rows)]
-        fill(docs / "parsing.md", "parsing table", "\n\n".join(table(rows, name) for name in names))
+        fill(docs / "parsing.md", "parsing table", "\n\n".join(table(rows, name) for name in treebanks_of(rows)))
         draw(rows, docs / "parsing-table.svg")
 
 

@@ -35,7 +35,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
-from common import parse_setting, print_table, treebank
+from common import parse_setting, print_table, trees_of
 from runs import names, read_rows, write_rows
 
 from lveg.families.shared.family import Parameters, Shared
@@ -46,8 +46,6 @@ from lveg.grammar.lexicon import LexiconOptions
 from lveg.kernels.shared import LEFT, RIGHT
 from lveg.model import Parser
 from lveg.training import Setting, train_parser
-from lveg.treebank.penn import read_trees
-from lveg.treebank.synthetic import ENGLISH
 from lveg.trees import Tree
 
 SYSTEMS = ("gm components=1 dim=3", "shared dim=4", "gm components=2 dim=2", "shared dim=8", "gm", "pcfg")
@@ -74,11 +72,6 @@ class Run:
     def key(self) -> tuple[str, int, str, int]:
         """The values that identify a run."""
         return self.treebank, self.sentences, self.system, self.seed
-
-
-def trees_of(name: str, part: str) -> list[Tree]:
-    """The trees of a part of a treebank; `demo` is included in the package."""
-    return list(read_trees(ENGLISH.parent / f"demo-{part}.mrg" if name == "demo" else treebank(name, part)))
 
 
 def evenly(trees: list[Tree], size: str) -> list[Tree]:

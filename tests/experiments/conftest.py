@@ -18,7 +18,7 @@ def load_script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
     """Loads a script by its path in the repository; what it adds to the import path is removed after the test."""
 
     def load(path: str) -> ModuleType:
-        monkeypatch.setattr(sys, "path", list(sys.path))
+        monkeypatch.setattr(sys, "path", [str(ROOT / "experiments"), *sys.path])  # as when the script is run
         name = Path(path).stem
         spec = importlib.util.spec_from_file_location(name, ROOT / path)
         assert spec is not None
