@@ -108,9 +108,9 @@ def draw(rows: Sequence[Sized], path: Path) -> None:
                 means = [fmean(getattr(row, measure) for row in runs) for runs in found.values()]
                 panel.plot(list(found), means, "o-", color="#1f5fbf", markersize=4)
                 panel.set_ylabel(label if column == 0 else "")
-            panels[1, column].set_ylim(bottom=0)
             panels[1, column].set_xlabel(axis)
             panels[1, column].set_xticks(list(found))
+        panels[1, 0].set_ylim(bottom=0)
 
 
 def show(docs: Path) -> None:

@@ -229,24 +229,25 @@ def mean(rows: Sequence[Parsed], system: str, measure: str) -> float:
 
 
 def draw(rows: Sequence[Parsed], path: Path) -> None:
-    """A panel for each treebank: F1 of each system, all seeds and their mean."""
+    """A panel for each treebank: F1 of each system, all seeds and their mean; the treebank grammar is far lower."""
     names = treebanks_of(rows)
-    with figure(path, 5.2 * len(names), 4.4) as drawn:
-        for panel, name in zip(drawn.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+    with figure(path, 5.2 * min(len(names), 2), 3.4 * ((len(names) + 1) // 2)) as drawn:
+        for number, name in enumerate(names, start=1):
+            panel = drawn.add_subplot((len(names) + 1) // 2, min(len(names), 2), number)
             own = [row for row in rows if row.treebank == name]
-            systems = systems_of(own)
+            systems = [system for system in systems_of(own) if system not in SEEDLESS]
             for place, system in enumerate(systems):
                 scores = [row.f1 for row in own if row.system == system]
                 panel.plot(scores, [place] * len(scores), "o", color="#9fabb8", markersize=5)
-                panel.plot(statistics.fmean(scores), place, "|", color="#1f5fbf", markersize=18, markeredgewidth=2)
+                panel.plot(statistics.fmean(scores), place, "|", color="#1f5fbf", markersize=14, markeredgewidth=2)
             if name in BERKELEY:
                 panel.axvline(BERKELEY[name].f1, linestyle="--", color="#b3541e", label="Berkeley parser 1.7")
-                panel.legend(loc="lower left", frameon=False)
             panel.set_yticks(range(len(systems)), systems)
             panel.invert_yaxis()
             panel.grid(visible=False, axis="y")
             panel.set_title(name)
-            panel.set_xlabel("development F1; bars are means over seeds")
+            panel.set_xlabel("development F1")
+        drawn.legend(*panel.get_legend_handles_labels(), loc="outside upper center", frameon=False)
 
 
 def show(docs: Path) -> None:
