@@ -10,13 +10,12 @@ Parsing runs at 80 sentences per CPU second on wsj-sample and 20 on cess-es.
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from common import TREEBANKS, print_table, treebank
+from runs import lveg
 
 
 def main() -> None:
@@ -41,27 +40,18 @@ def measure(name: str, options: list[str]) -> list[object]:
     """The scores and costs of a treebank."""
     train, dev = (treebank(name, part) for part in ("train", "dev"))
     with tempfile.TemporaryDirectory() as folder:
-        model = str(Path(folder) / "model")
-        cost, _ = run("train", "parser", train, "--dev", dev, "--out", model, "--threads", "1", "--quiet", *options)
-        check = ["evaluate", dev, "--model", model, "--json", "--threads", "1", "--quiet"]
-        spent, _ = run(*check)
-        start, _ = run("info", model)
-        scores, size = json.loads(run(*check, "--calibration")[1]), Path(model).stat().st_size / 1e6
-        decoder = json.loads(run("info", model, "--json")[1]).get("decoder", "max-rule")
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+        model = Path(folder) / "model"
+        _, trained = lveg("train", "parser", train, "--dev", dev, "--out", model, "--threads", 1, "--quiet", *options)
+        check = ["evaluate", dev, "--model", model, "--json", "--threads", 1, "--quiet"]
+        _, spent = lveg(*check)
+        _, start = lveg("info", model)
+        scores, size = json.loads(lveg(*check, "--calibration")[0]), model.stat().st_size / 1e6
+        decoder = json.loads(lveg("info", model, "--json")[0]).get("decoder", "max-rule")
     return [
         name, f"{scores['f1']:.2f} / {scores['exact_match']:.2f} / {scores['tag_accuracy']:.2f}", decoder,
-        f"{scores['constituent_calibration_error']:.1f} %", f"{cost:.0f}",
-        f"{scores['sentences'] / (spent - start):.0f}", f"{size:.1f}", f"{peak:.1f}",
+        f"{scores['constituent_calibration_error']:.1f} %", f"{trained.cpu_seconds:.0f}",
+        f"{scores['sentences'] / (spent.cpu_seconds - start.cpu_seconds):.0f}", f"{size:.1f}", f"{trained.gib:.1f}",
     ]  # fmt: skip
-
-
-def run(*command: str) -> tuple[float, str]:
-    """(CPU seconds, output) of an lveg command."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, "-m", "lveg", *command], text=True, check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
 
 if __name__ == "__main__":

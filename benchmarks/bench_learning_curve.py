@@ -15,7 +15,6 @@ change. OUT.svg is the picture, if `matplotlib` is installed: means over seeds.
 from __future__ import annotations
 
 import argparse
-import csv
 import importlib.util
 import os
 import tempfile
@@ -29,6 +28,7 @@ from typing import Any
 
 from bench_tagger_peers import crf_features, paths_of
 from common import print_table, treebank
+from runs import read_rows, write_rows
 
 from lveg.training import train_parser, train_tagger
 from lveg.treebank.conllu import read_tagged
@@ -55,7 +55,6 @@ BERKELEY = {200: 73.9, 500: 79.5, 1000: 82.5, 3396: 85.3}
 """F1 of the Berkeley parser 1.7 on the development trees, best of 2-4 cycles, measured once."""
 
 Tagged = list[list[tuple[str, str]]]
-HEADER = ("data", "system", "sentences", "seed", "score", "cpu_seconds")
 
 
 @dataclass(frozen=True)
@@ -160,27 +159,6 @@ def wanted(systems: list[str], sizes: list[str], seeds: list[int]) -> Iterator[t
                 yield system, size, seed
 
 
-def read_points(path: Path) -> list[Point]:
-    """The points of a table that is there already."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    return [
-        Point(row["data"], row["system"], int(row["sentences"]), int(row["seed"]), float(row["score"]),
-              float(row["cpu_seconds"]))
-        for row in rows
-    ]  # fmt: skip
-
-
-def write_points(path: Path, points: list[Point]) -> None:
-    """The table."""
-    with path.open("w", newline="") as stream:
-        table = csv.writer(stream, lineterminator="\n")
-        table.writerow(HEADER)
-        table.writerows([getattr(point, name) for name in HEADER] for point in points)
-
-
 def means(points: list[Point]) -> dict[str, dict[str, dict[int, float]]]:
     """For each data set and system the mean score of each size."""
     scores: dict[str, dict[str, dict[int, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
@@ -249,14 +227,14 @@ def main() -> None:
         print("crfsuite is left out: pycrfsuite is not installed")
         systems = [name for name in systems if name != "crfsuite"]
     table = given.out.with_name(f"{given.out.name}.csv")
-    points = read_points(table)
+    points = read_rows(table, Point)
     for system, size, seed in wanted(systems, given.sizes, given.seeds):
         if (system, size, seed) in {point.key for point in points}:
             continue
         point = measure(system, size, seed)
         if point is not None:
             points.append(point)
-            write_points(table, points)
+            write_rows(table, Point, points)
             print(
                 f"{system}, {size:,} sentences, seed {seed}: {point.score:.2f}, {point.cpu_seconds:.0f} s", flush=True
             )

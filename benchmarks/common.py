@@ -1,4 +1,4 @@
-"""What the benchmark scripts share: where the data is, and how a table is printed."""
+"""What the scripts share: where the data is, and how a table is printed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
+
+from lveg.treebank.penn import read_trees
+from lveg.treebank.synthetic import ENGLISH
+from lveg.trees import Tree
 
 TREEBANKS = ("wsj-sample", "gum", "craft", "cess-es")
 
@@ -23,6 +27,11 @@ def data_dir() -> Path:
 def treebank(name: str, part: str) -> str:
     """The file of a part of a constituency treebank."""
     return str(data_dir() / name / f"{part}.mrg.gz")
+
+
+def trees_of(name: str, part: str) -> list[Tree]:
+    """The trees of a part of a treebank; `demo` is included in the package."""
+    return list(read_trees(str(ENGLISH.parent / f"demo-{part}.mrg") if name == "demo" else treebank(name, part)))
 
 
 def print_table(header: list[str], rows: list[list[object]]) -> None:

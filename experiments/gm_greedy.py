@@ -14,20 +14,14 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from gm_settings import data_of, development, examples_of, parser_of
+from gm_settings import tell
+from mixtures import Bench, Trace, parse_setting, some_trees
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-
-from common import parse_setting
-
-from lveg.evaluation.models import score_parser
 from lveg.families.forest import Ask
 from lveg.families.gm.family import Gm, columns_of
 from lveg.families.gm.learning import first_grammar
-from lveg.families.gm.options import GmOptions
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.learning.epochs import descend
 from lveg.learning.examples import Examples
@@ -40,27 +34,20 @@ PART = 64  # examples at a time
 def main() -> None:
     """Run every setting with every seed."""
     name, seeds, *settings = sys.argv[1:]
+    bench = Bench(some_trees(name, "train"), some_trees(name, "dev"))
     for setting in settings:
         for seed in seeds.split(","):
-            run(name, setting, int(seed))
+            run(bench, f"{name} seed {seed} {setting}", setting, int(seed))
 
 
-def run(name: str, setting: str, seed: int) -> None:
+def run(bench: Bench, what: str, setting: str, seed: int) -> None:
     """Learn with one setting and print what came out."""
     values = parse_setting(setting)
     grow, drop = values.pop("grow", 0.5), values.pop("drop", 0.25)
-    options, grammar = GmOptions(**values), parser_of(name).grammar
-    gold, prepared = development(name)
-    examples = examples_of(name, options.p_min, options.forest_length, options.k_best)
-    scores: list[float] = []
-
-    def score(gm: Gm) -> tuple[float, dict[str, object]]:
-        parser = replace(parser_of(name), family=gm)
-        scores.append(score_parser(parser, gold, prepared=prepared, marginals=False).summary["f1"])
-        return scores[-1], {}
-
-    begun, work = time.process_time(), Run(seed=seed, score=score)
-    learned = origin = first_grammar(data_of(name), options, work)
+    options, grammar = bench.options(**values), bench.parser.grammar
+    examples, trace = bench.examples(options), Trace()
+    begun, work = time.process_time(), Run(seed=seed, score=bench.scorer(trace))
+    learned = origin = first_grammar(bench.data, options, work)
     few = options.epochs // 4
     for stage, epochs in enumerate((few, few, options.epochs - 2 * few)):
         if stage:
@@ -72,12 +59,7 @@ def run(name: str, setting: str, seed: int) -> None:
             copied = np.argsort(-wanted, kind="stable")[: int(grow * len(wanted))]
             learned, origin = (with_copies(grammar, model, copied, moves, 0.5) for model in (learned, origin))
         learned = descend(learned, examples, replace(options, epochs=epochs), work, origin=origin.value)
-    seconds, last = time.process_time() - begun, np.mean(scores[-3:])
-    print(
-        f"{name} seed {seed} {setting}: {len(learned.log_weight)} components, best F1 {max(scores):.2f} (epoch "
-        f"{scores.index(max(scores)) + 1} of {len(scores)}), last three {last:.2f}, {seconds:.0f} CPU s",
-        flush=True,
-    )
+    tell(f"{what}: {len(learned.log_weight)} components", trace, time.process_time() - begun)
 
 
 def weight_slopes(model: Gm, examples: Examples, signs: tuple[float, float]) -> Floats:

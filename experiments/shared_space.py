@@ -22,12 +22,10 @@ For `shared` models there are also
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import statistics
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from html import escape
 from pathlib import Path
@@ -37,7 +35,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
-from common import parse_setting, print_table, treebank
+from common import parse_setting, print_table, trees_of
+from runs import names, read_rows, write_rows
 
 from lveg.families.shared.family import Parameters, Shared
 from lveg.families.shared.learning import mean_heights
@@ -47,8 +46,6 @@ from lveg.grammar.lexicon import LexiconOptions
 from lveg.kernels.shared import LEFT, RIGHT
 from lveg.model import Parser
 from lveg.training import Setting, train_parser
-from lveg.treebank.penn import read_trees
-from lveg.treebank.synthetic import ENGLISH
 from lveg.trees import Tree
 
 SYSTEMS = ("gm components=1 dim=3", "shared dim=4", "gm components=2 dim=2", "shared dim=8", "gm", "pcfg")
@@ -75,11 +72,6 @@ class Run:
     def key(self) -> tuple[str, int, str, int]:
         """The values that identify a run."""
         return self.treebank, self.sentences, self.system, self.seed
-
-
-def trees_of(name: str, part: str) -> list[Tree]:
-    """The trees of a part of a treebank; `demo` is included in the package."""
-    return list(read_trees(ENGLISH.parent / f"demo-{part}.mrg" if name == "demo" else treebank(name, part)))
 
 
 def evenly(trees: list[Tree], size: str) -> list[Tree]:
@@ -198,42 +190,16 @@ def drawn(grammar: Grammar, own: Parameters, size: int = 900) -> str:
 
 def neighbours(grammar: Grammar, own: Parameters, count: int = 3) -> list[list[object]]:
     """The most frequent symbols with their nearest neighbours among them; rare ones stay near their random start."""
-    points, names = own.region_mean.mean(axis=1), [symbol.label for symbol in grammar.symbols]
-    used = np.bincount(grammar.rule_lhs[grammar.rule_lhs >= 0], grammar.count[grammar.rule_lhs >= 0], len(names))
+    points, labels = own.region_mean.mean(axis=1), [symbol.label for symbol in grammar.symbols]
+    used = np.bincount(grammar.rule_lhs[grammar.rule_lhs >= 0], grammar.count[grammar.rule_lhs >= 0], len(labels))
     whole = [number for number, symbol in enumerate(grammar.symbols) if symbol.kind != "part"]
     frequent = sorted(whole, key=lambda number: -used[number])[:40]
     rows: list[list[object]] = []
     for number in frequent:
         distance = np.linalg.norm(points[frequent] - points[number], axis=1)
         nearest = [frequent[place] for place in np.argsort(distance, kind="stable")]
-        rows.append([names[number], *(names[other] for other in nearest if other != number)][: count + 1])
+        rows.append([labels[number], *(labels[other] for other in nearest if other != number)][: count + 1])
     return rows
-
-
-def read_runs(path: Path) -> Iterator[Run]:
-    """The runs in a file, if it exists."""
-    kinds: dict[str, Any] = {"str": str, "int": int, "float": float, "float | None": float}
-    if path.exists():
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                yield Run(**{
-                    field.name: kinds[str(field.type)](row[field.name]) for field in fields(Run) if row[field.name]
-                })  # fmt: skip
-
-
-def write_runs(path: Path, runs: Iterable[Run]) -> None:
-    """Write the runs to the file; it is left unchanged if that fails."""
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, [field.name for field in fields(Run)])
-    writer.writeheader()
-    writer.writerows(map(asdict, runs))
-    with replacing(str(path)) as stream:
-        stream.write(text.getvalue().encode())
-
-
-def names(text: str) -> list[str]:
-    """Split at commas."""
-    return [part.strip() for part in text.split(",")]
 
 
 def arguments() -> argparse.Namespace:
@@ -256,7 +222,7 @@ def main() -> None:
     """Run what is missing, then print all requested runs."""
     asked = arguments()
     path = asked.out.with_name(f"{asked.out.name}.csv")
-    known = {done.key: done for done in read_runs(path)}
+    known = {done.key: done for done in read_rows(path, Run)}
     shown: list[Run] = []
     for name in asked.treebanks:
         train, dev = trees_of(name, "train"), trees_of(name, "dev")
@@ -267,7 +233,7 @@ def main() -> None:
                     key = name, len(trees), system, seed
                     if key not in known:
                         known[key], parser = run(name, trees, dev, system, seed)
-                        write_runs(path, known.values())
+                        write_rows(path, Run, known.values())
                         if isinstance(parser.family, Shared):
                             show(asked.out.with_name(f"{asked.out.name}-{name}-{size}-{seed}.svg"), parser)
                     shown.append(known[key])

@@ -16,15 +16,12 @@ where there are several.
 from __future__ import annotations
 
 import argparse
-import csv
 import hashlib
-import io
 import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -32,11 +29,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 from common import data_dir, parse_setting
+from runs import Cell, markdown, names, read_rows, spread_text, write_rows
 
 from lveg._version import __version__
 from lveg.evaluation.models import score_tagger
 from lveg.families.registry import find
-from lveg.files import replacing
 from lveg.task_options import TaggerOptions
 from lveg.training import Setting, train_tagger
 from lveg.treebank.conllu import read_tagged
@@ -139,29 +136,6 @@ def run(language: str, files: list[str], system: str, options: dict[str, Any], t
     )  # fmt: skip
 
 
-def read_runs(path: Path) -> Iterator[Run]:
-    """The runs of a file, where it exists."""
-    kinds: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float}
-    if path.exists():
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                yield Run(**{field.name: kinds[str(field.type)](row[field.name]) for field in fields(Run)})
-
-
-def write_runs(path: Path, runs: Iterable[Run]) -> None:
-    """Put the runs into the file, or leave it as it is where that fails."""
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, [field.name for field in fields(Run)])
-    writer.writeheader()
-    writer.writerows(map(asdict, runs))
-    with replacing(str(path)) as stream:
-        stream.write(text.getvalue().encode())
-
-
-Cell = tuple[str, bool]
-"""A text, and whether it is the best of its column."""
-
-
 def table_of(runs: list[Run], systems: list[str], prefix: str) -> tuple[list[str], list[list[Cell]]]:
     """Header and rows: token and sentence accuracy of each system on each language.
 
@@ -179,23 +153,11 @@ def table_of(runs: list[Run], systems: list[str], prefix: str) -> tuple[list[str
             means = [round(statistics.fmean(numbers), 2) if numbers else None for numbers in values]
             best = max(mean for mean in means if mean is not None)
             columns.append([
-                ("" if mean is None else spread_text(mean, numbers), mean == best)
+                ("" if mean is None else spread_text(numbers), mean == best)
                 for mean, numbers in zip(means, values, strict=True)
             ])  # fmt: skip
     header = ["", *(f"{language} {measure}" for language in languages for measure in "TS")]
     return header, [[(system, False), *cells] for system, *cells in zip(systems, *columns, strict=True)]
-
-
-def spread_text(mean: float, numbers: list[float]) -> str:
-    """The mean, with the standard deviation of several numbers."""
-    return f"{mean:.2f}" + (f" ±{statistics.stdev(numbers):.2f}" if len(numbers) > 1 else "")
-
-
-def markdown(header: list[str], rows: list[list[Cell]]) -> str:
-    """The table as Markdown."""
-    lines = [header, ["---", *("--:" for _ in header[1:])]]
-    lines += [[f"**{text}**" if is_best else text for text, is_best in row] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def svg(header: list[str], rows: list[list[Cell]]) -> str:
@@ -218,11 +180,6 @@ def svg(header: list[str], rows: list[list[Cell]]) -> str:
     return "\n".join([*lines, "</svg>\n"])
 
 
-def names(text: str) -> list[str]:
-    """The parts between commas."""
-    return [part.strip() for part in text.split(",")]
-
-
 def arguments() -> argparse.Namespace:
     """What the command line asks for."""
     parser = argparse.ArgumentParser(
@@ -242,7 +199,7 @@ def main() -> None:
     """Run what is missing, then show the table of everything that was asked for."""
     asked = arguments()
     path = asked.out.with_name(f"{asked.out.name}.csv")
-    known = {done.key: done for done in read_runs(path)}
+    known = {done.key: done for done in read_rows(path, Run)}
     runs: list[Run] = []
     for language in asked.languages:
         found = files_of(language)
@@ -258,7 +215,7 @@ def main() -> None:
                 if done is None:
                     done = run(*found, system, options, asked.threads)
                     known[done.key] = done
-                    write_runs(path, known.values())
+                    write_rows(path, Run, known.values())
                     print(*asdict(done).values(), sep="\t", file=sys.stderr, flush=True)
                 runs.append(replace(done, system=system))
     if runs:

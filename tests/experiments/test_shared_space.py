@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
@@ -11,20 +11,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "experiments" / "shared_space.py"
-
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
     """The script as a module."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    spec = importlib.util.spec_from_file_location("shared_space", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "shared_space", module)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("experiments/shared_space.py")
 
 
 def test_runs_are_kept_and_drawn(
@@ -32,7 +23,7 @@ def test_runs_are_kept_and_drawn(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["shared_space.py", "--quick", "--out", str(tmp_path / "space")])
     script.main()
-    gm, shared = script.read_runs(tmp_path / "space.csv")
+    gm, shared = script.read_rows(tmp_path / "space.csv", script.Run)
     assert (gm.treebank, gm.sentences, shared.seed) == ("demo", 60, 0)
     assert 0 < shared.parameters < gm.parameters
     assert 0 < shared.f1 <= 100

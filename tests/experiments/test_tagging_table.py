@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
@@ -13,11 +13,11 @@ import pytest
 
 from lveg.treebank.synthetic import ENGLISH
 
-SCRIPT = Path(__file__).parents[2] / "experiments" / "tagging_table.py"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+def script(load_script: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     """The script, with data of one language whose parts are small ones."""
     folder = tmp_path / "ud-1.4" / "xx"
     folder.mkdir(parents=True)
@@ -26,14 +26,7 @@ def script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
         with gzip.open(folder / f"{name}-small.conllu.gz", "wt", encoding="utf-8") as file:
             file.write("".join(f"{block}\n\n" for block in blocks))
     monkeypatch.setenv("LVEG_DATA", str(tmp_path))
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    spec = importlib.util.spec_from_file_location("tagging_table", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "tagging_table", module)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("experiments/tagging_table.py")
 
 
 def call(script: ModuleType, monkeypatch: pytest.MonkeyPatch, out: Path, systems: str, seeds: str, *more: str) -> None:
@@ -48,7 +41,7 @@ def test_runs_are_kept_and_drawn(
     out = tmp_path / "table"
     call(script, monkeypatch, out, "HMM,LVG-G-2 epochs=2", "0,1")
     first = (tmp_path / "table.csv").read_text(encoding="utf-8")
-    runs = list(script.read_runs(tmp_path / "table.csv"))
+    runs = script.read_rows(tmp_path / "table.csv", script.Run)
     assert [(run.language, run.system, run.seed) for run in runs] == [
         ("xx-small", system, seed) for system in ("HMM", "LVG-G-2 epochs=2") for seed in (0, 1)
     ]
@@ -95,7 +88,7 @@ def test_settings_distinguish_all_options_except_the_seed(script: ModuleType) ->
 
 
 def test_the_table_of_the_docs_is_not_run_again(script: ModuleType) -> None:
-    runs = list(script.read_runs(SCRIPT.parents[1] / "docs" / "tagging-table.csv"))
+    runs = script.read_rows(DOCS / "tagging-table.csv", script.Run)
     settings = {(run.language, run.system): run.settings for run in runs}
     for language in ("en", "id", "tr"):
         for system in script.SYSTEMS:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -67,44 +68,118 @@ def forests() -> list[Forest]:
     return chosen[:4]
 
 
-def slow_score(grammar: Cvg, forest: Forest, edges: tuple[int, ...]) -> float:
-    """The score of a derivation, by recursion over its tree; parameters are looked up by symbol."""
-    rules, form, net = parser().grammar, grammar.form, grammar.form.net(grammar.value)
-    own = {int(forest.edge_head[edge]): edge for edge in edges}
-    pairs = sorted({(rules.rule_left[rule], rules.rule_right[rule]) for rule in range(rules.unary_start)})
-    inputs, dim, n_tags = form.inputs, form.dim, len(rules.tags)
-    total = 0.0
+def composed(grammar: Cvg, forest: Forest, edge: int, children: Sequence[Floats]) -> tuple[Floats, float]:
+    """The vector of a step given its children's, and the step's own score; parameters are looked up by symbol."""
+    rules, net = parser().grammar, grammar.form.net(grammar.value)
+    rule, n_tags = int(forest.edge_rule[edge]), len(rules.tags)
+    if rule >= rules.lexical_start:
+        found = word_vector(grammar, forest.words[forest.node_start[forest.edge_head[edge]]])
+        unit = int(rules.rule_lhs[rule]) - rules.n_nonterminals
+    elif len(children) == 1:
+        found = children[0]
+        if rule == STAY or rule >= rules.root_start:
+            return found, 0.0
+        unit = n_tags + rule - rules.unary_start
+    else:
+        pair = symbol_pairs().index((rules.rule_left[rule], rules.rule_right[rule]))
+        found = np.tanh(net.matrix[pair] @ np.concatenate([*children, [1.0]]))
+        unit = n_tags + rules.n_unary + pair
+    return found, float(net.score[unit] @ np.append(found, 1.0))
+
+
+@cache
+def symbol_pairs() -> list[tuple[int, int]]:
+    """The pairs of children's symbols, in order."""
+    rules = parser().grammar
+    return sorted({(rules.rule_left[rule], rules.rule_right[rule]) for rule in range(rules.unary_start)})
+
+
+def word_vector(grammar: Cvg, word: str) -> Floats:
+    """The sum of the vectors of a word's parts, and its pretrained vector if there is one."""
+    inputs, net = grammar.form.inputs, grammar.form.net(grammar.value)
+    found = np.zeros(grammar.form.dim)
+    for name in inputs.parts.names(word):
+        if name in inputs.numbers:
+            found = found + net.embed[inputs.numbers[name]]
+    given = [text for text in (word, word.lower()) if text in inputs.vectors.words]
+    if given:
+        found = found + inputs.vectors.rows[inputs.vectors.words.index(given[0])].astype(float) @ net.project
+    return found
+
+
+def children_of(forest: Forest, edge: int) -> list[int]:
+    """The child nodes of an edge."""
+    return [int(side[edge]) for side in (forest.edge_left, forest.edge_right) if side[edge] >= 0]
+
+
+def slow_score(grammar: Cvg, forest: Forest, edges: tuple[int, ...], seen: list[set[bytes]] | None = None) -> float:
+    """The score of a derivation, by recursion over its tree. seen: receives the vector of each node."""
+    own, total = {int(forest.edge_head[edge]): edge for edge in edges}, 0.0
 
     def vector(node: int) -> Floats:
         nonlocal total
-        edge = own[node]
-        rule = int(forest.edge_rule[edge])
-        if rule >= rules.lexical_start:
-            word = forest.words[forest.node_start[node]]
-            found = sum(
-                (net.embed[inputs.numbers[name]] for name in inputs.parts.names(word) if name in inputs.numbers),
-                np.zeros(dim),
-            )
-            given = [text for text in (word, word.lower()) if text in inputs.vectors.words]
-            if given:
-                found = found + inputs.vectors.rows[inputs.vectors.words.index(given[0])].astype(float) @ net.project
-            unit = int(rules.rule_lhs[rule]) - rules.n_nonterminals
-        elif forest.edge_right[edge] < 0:
-            found = vector(int(forest.edge_left[edge]))
-            if rule == STAY or rule >= rules.root_start:
-                return found
-            unit = n_tags + rule - rules.unary_start
-        else:
-            both = [*vector(int(forest.edge_left[edge])), *vector(int(forest.edge_right[edge])), 1.0]
-            pair = pairs.index((rules.rule_left[rule], rules.rule_right[rule]))
-            found = np.tanh(net.matrix[pair] @ np.array(both))
-            unit = n_tags + rules.n_unary + pair
-        total += float(net.score[unit] @ np.array([*found, 1.0]))
+        below = [] if own_word(forest, own[node]) else [vector(child) for child in children_of(forest, own[node])]
+        found, score = composed(grammar, forest, own[node], below)
+        total += score
+        if seen is not None:
+            seen[node].add(found.tobytes())
         return found
 
     vector(forest.n_nodes - 1)
-    base = grammar.base.log_derivation(rules, forest, np.array(edges, np.int32))
-    return float(net.scale[0]) * base + total
+    return base_score(grammar, forest, edges) + total
+
+
+def own_word(forest: Forest, edge: int) -> bool:
+    """Whether an edge makes a word."""
+    return int(forest.edge_rule[edge]) >= parser().grammar.lexical_start
+
+
+def base_score(grammar: Cvg, forest: Forest, edges: tuple[int, ...]) -> float:
+    """What the base contributes to the score of a derivation."""
+    log_weight = grammar.base.log_derivation(parser().grammar, forest, np.array(edges, np.int32))
+    return float(grammar.form.net(grammar.value).scale[0]) * log_weight
+
+
+def vector_inside(grammar: Cvg, forest: Forest, edges: tuple[int, ...], points: list[list[Floats]]) -> list[Floats]:
+    """The inside score of every point at every node of a derivation, as of any latent vector grammar.
+
+    The weight function of a step is zero except where the vector of the node is the composition of its children's.
+    points: the part of the vector space over which is summed, for each node.
+    """
+    inside = [np.zeros(len(some)) for some in points]
+    for edge in sorted(edges, key=lambda edge: int(forest.edge_head[edge])):  # children first
+        node, below = int(forest.edge_head[edge]), [] if own_word(forest, edge) else children_of(forest, edge)
+        for chosen in product(*(range(len(points[child])) for child in below)):
+            sums = math.prod(inside[child][number] for child, number in zip(below, chosen, strict=True))
+            if sums == 0.0:
+                continue
+            vectors = [points[child][number] for child, number in zip(below, chosen, strict=True)]
+            found, score = composed(grammar, forest, edge, vectors)
+            for number, point in enumerate(points[node]):
+                inside[node][number] += math.exp(score) * sums * np.array_equal(point, found)
+    return inside
+
+
+def test_it_is_a_latent_vector_grammar_whose_weights_are_zero_but_at_compositions() -> None:
+    grammar, rules, rng, n_shared = model(), parser().grammar, np.random.default_rng(0), 0
+    for forest in sorted(forests(), key=lambda forest: len(edge_lists(forest)))[:2]:
+        seen: list[set[bytes]] = [set() for _ in range(forest.n_nodes)]
+        derivations = edge_lists(forest)
+        for edges in derivations:
+            slow_score(grammar, forest, edges, seen)
+        points = [[*map(np.frombuffer, sorted(found)), rng.normal(size=grammar.form.dim)] for found in seen]
+        n_shared += sum(len(found) > 1 for found in seen)
+        weights = []
+        for edges in derivations:
+            inside = vector_inside(grammar, forest, edges, points)
+            used = {int(forest.edge_head[edge]) for edge in edges}
+            assert all(np.count_nonzero(inside[node]) == 1 for node in used)  # one point has all the weight
+            weights.append(math.log(inside[-1].sum()) + base_score(grammar, forest, edges))
+            found = grammar.log_derivation(rules, forest, np.array(edges, np.int32))
+            assert found == pytest.approx(weights[-1], abs=1e-9)
+        best = decode(rules, forest, grammar.posterior(forest), "viterbi", 1)[0][1]
+        assert tuple(best.tolist()) == derivations[int(np.argmax(weights))]
+    assert n_shared > 0  # trees differ in the vector of the same node, so nodes cannot be packed
 
 
 def test_scores_and_best_trees_equal_enumeration() -> None:
