@@ -27,9 +27,12 @@ _TYPES = {
 }  # fmt: skip
 
 
-def write(path: str, text: str, tensors: dict[str, Any]) -> None:
-    """Write a file with this header and these arrays; a crash at any moment leaves the old file or the new one."""
-    with replacing(path) as stream:
+def write(path: str, text: str, tensors: dict[str, Any], previous: str | None = None) -> None:
+    """Write a file with this header and these arrays; a crash at any moment leaves the old file or the new one.
+
+    previous: where the old file is kept, if anywhere.
+    """
+    with replacing(path, previous) as stream:
         dump(stream, text, tensors)
 
 
