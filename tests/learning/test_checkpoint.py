@@ -171,8 +171,8 @@ def test_the_temporary_file_carries_the_name_of_the_file(tmp_path: Path) -> None
             (found,) = tmp_path.glob(".lveg-*")
             assert len(name) > 200 or found.name.startswith(f".lveg-{name}-")
         assert (tmp_path / name).read_bytes() == b"1"
-    with pytest.raises(UsageError, match="cannot be written: File too large"), largest_file(10):
-        with replacing(str(tmp_path / "m")) as stream:
-            stream.write(b"2" * 100)
+    refused = pytest.raises(UsageError, match="cannot be written: File too large")
+    with refused, largest_file(10), replacing(str(tmp_path / "m")) as stream:
+        stream.write(b"2" * 100)
     assert (tmp_path / "m").read_bytes() == b"1"
     assert not list(tmp_path.glob(".lveg-*"))
