@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load
 
 from lveg.errors import ModelError
-from lveg.files import replacing
+from lveg.files import cannot_write, replacing
 
 FORMAT = 2
 _KEY = "lveg"
@@ -32,8 +32,11 @@ def write(path: str, text: str, tensors: dict[str, Any], previous: str | None = 
 
     previous: where the old file is kept, if anywhere.
     """
-    with replacing(path, previous) as stream:
-        dump(stream, text, tensors)
+    try:
+        with replacing(path, previous) as stream:
+            dump(stream, text, tensors)
+    except OSError as error:
+        raise cannot_write(path, error) from None
 
 
 def dump(stream: BinaryIO, text: str, tensors: dict[str, Any]) -> None:

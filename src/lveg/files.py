@@ -36,7 +36,7 @@ def replacing(path: str, previous: str | None = None) -> Iterator[BinaryIO]:
     try:
         stream = open(written, "wb" if is_direct else "xb")  # noqa: SIM115 (closed below, before the renaming)
     except OSError as error:
-        raise _cannot_write(path, error) from None
+        raise cannot_write(path, error) from None
     is_filled = False
     try:
         with stream:
@@ -57,7 +57,7 @@ def replacing(path: str, previous: str | None = None) -> Iterator[BinaryIO]:
             with suppress(OSError):
                 os.unlink(written)
         if isinstance(error, OSError) and (is_filled or error.errno in FULL):
-            raise _cannot_write(path, error) from None
+            raise cannot_write(path, error) from None
         raise
 
 
@@ -94,5 +94,6 @@ def _sync_directory(path: str) -> None:
             raise
 
 
-def _cannot_write(path: str, error: OSError) -> UsageError:
+def cannot_write(path: str, error: OSError) -> UsageError:
+    """The error to raise if a file cannot be written."""
     return UsageError(f"{path}: cannot be written: {error.strerror or error}")

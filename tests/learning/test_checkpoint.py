@@ -136,6 +136,16 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(examples: Examples, t
         checkpoint.load()
 
 
+def test_a_damaged_checkpoint_does_not_replace_the_good_one(tmp_path: Path) -> None:
+    path, checkpoint = tmp_path / "c", Checkpoint(str(tmp_path / "c"), resume=True)
+    for epoch in (1, 2):
+        checkpoint.save({"epoch": epoch}, {})
+    for epoch in (3, 4):
+        path.write_bytes(b"damaged")
+        assert checkpoint.load() == ({"epoch": 1}, {})
+        checkpoint.save({"epoch": epoch}, {})
+
+
 def test_a_full_disk_warns_and_training_goes_on(examples: Examples, tmp_path: Path) -> None:
     path, report = str(tmp_path / "c"), Events()
     with pytest.raises(StopError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from glob import escape, glob
 from typing import Any
@@ -80,21 +81,28 @@ class Checkpoint:
         tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         try:
             write(self.path, msgspec.json.encode(header, order="deterministic").decode(), tensors, self.previous)
-        except (OSError, UsageError) as error:
-            told = error if isinstance(error, UsageError) else f"{self.path}: cannot be written: {error.strerror}"
-            report("warning", {"note": f"{told}; training goes on, with the checkpoint before if there is one"})
+        except UsageError as error:
+            report("warning", {"note": f"{error}; training goes on, with the checkpoint before if there is one"})
         self.timer.restart()
 
     def load(self, report: Report = silent) -> State | None:
         """The newest saved state that can be read, or None if there is none or `resume` is false."""
-        found = [path for path in (self.path, self.previous) if self.resume and os.path.exists(path)]
-        for path in found:
+        trouble: ModelError | None = None
+        for path in (self.path, self.previous):
+            if not self.resume or not os.path.exists(path):
+                continue
             try:
-                return self._read(path)
+                kept = self._read(path)
             except ModelError as error:
-                if path == found[-1]:
-                    raise ModelError(f"{error}; start without --resume") from None
-                report("warning", {"note": f"{error}; continuing from the checkpoint before"})
+                trouble = error
+                continue
+            if trouble is not None:
+                report("warning", {"note": f"{trouble}; continuing from the checkpoint before"})
+                with suppress(OSError):
+                    os.unlink(self.path)  # otherwise the next save would keep the damaged file, not the good one
+            return kept
+        if trouble is not None:
+            raise ModelError(f"{trouble}; start without --resume")
         return None
 
     def _read(self, path: str) -> State:
