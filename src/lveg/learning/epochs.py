@@ -44,6 +44,10 @@ class Progress(Protocol):
         """The number of examples."""
 
     @property
+    def remedy(self) -> str:
+        """What a user can do if training fails."""
+
+    @property
     def share(self) -> float:
         """The share of the current epoch that is done, if it was interrupted and restored; otherwise 0."""
 
@@ -157,20 +161,24 @@ def _advance(
             value = progress.value
             family = make(value)
     except GrammarError as error:
-        raise UsageError(f"training failed in epoch {epoch}: {error}; {_advice(epoch, run)}") from None
+        raise failure(error, progress.remedy, run, "epoch", epoch) from None
     if not np.isfinite(objective):
-        raise UsageError(f"training failed in epoch {epoch}: the objective is {objective}; {_advice(epoch, run)}")
+        raise failure(f"the objective is {objective}", progress.remedy, run, "epoch", epoch)
     return objective, value, family
 
 
-def _advice(epoch: int, run: Run) -> str:
-    """What to do if training failed; a run of one stage can end with the last successful epoch."""
-    advice = "try a smaller --learning-rate"
-    if run.checkpoint is None or epoch == 1:
-        return advice
-    if run.checkpoint.is_stage:
-        return f"{advice}; {run.checkpoint.path} has the state before"
-    return f"{advice}, or get the model before with --resume --epochs {epoch - 1}"
+def failure(what: object, remedy: str, run: Run, unit: str, number: int) -> UsageError:
+    """The error that ends a run, with the last good state; a run of one stage can end with the last good round.
+
+    what: what went wrong. unit: epoch or cycle. number: in which one it went wrong.
+    """
+    told = f"training failed in {unit} {number}: {what}; {remedy}"
+    if run.checkpoint is not None and number > 1:
+        if run.checkpoint.is_stage:
+            told += f"; {run.checkpoint.path} has the state before"
+        else:
+            told += f", or get the model before with --resume --{unit}s {number - 1}"
+    return UsageError(told)
 
 
 def gradient_copies(options: GradientOptions) -> int:
@@ -189,8 +197,9 @@ class Descent:
     """Gradient training: batches, workers, optimisers for parts of the parameters.
 
     gradient_at: the gradient, given the parameters of each optimiser. size: the number of examples. part: approximate
-    number of examples summed by one worker. decay: factor for the learning rates after each epoch. done, total: the
-    number of batches of the current epoch that are done, and the sum of their objectives.
+    number of examples summed by one worker. decay: factor for the learning rates after each epoch. remedy: what a user
+    can do if training fails. done, total: the number of batches of the current epoch that are done, and the sum of
+    their objectives.
     """
 
     gradient_at: Callable[[Sequence[Floats]], Gradient]
@@ -200,6 +209,7 @@ class Descent:
     decay: float = 1.0
     part: int = PART
     what: str = "epoch"
+    remedy: str = "try a smaller --learning-rate"
     done: int = 0
     total: float = 0.0
 
@@ -312,21 +322,40 @@ def descend(
     return learned
 
 
+MOST_FALL = 0.05
+"""The largest share of the log likelihood that an iteration of EM may lose. It would lose nothing but for smoothing,
+pseudo-counts, and initial weights that are not quite probabilities, which cost far less than this."""
+
+EM_REMEDY = "try other options for smoothing, or another --seed"
+
+
+def check_rise(before: float, now: float) -> None:
+    """Raise an error unless the log likelihood of an iteration of EM is finite and did not fall."""
+    if not np.isfinite(now):
+        raise GrammarError(f"the log likelihood is {now}")
+    if now < before - MOST_FALL * abs(before):
+        raise GrammarError(f"the log likelihood fell from {before:.1f} to {now:.1f}")
+
+
 @dataclass
 class Em:
     """Expectation-maximisation: `step` returns the next parameters and the log likelihood of the current ones.
 
-    size: the number of examples.
+    size: the number of examples. reached: the log likelihood of the last iteration.
     """
 
     step: Callable[[Floats], tuple[Floats, float]]
     value: Floats
     size: int
+    reached: float = -np.inf
+    remedy = EM_REMEDY
     share = 0.0
 
     def advance(self, epoch: int, run: Run, pause: Callable[[], None]) -> float:
         """One iteration; returns the negative log likelihood before it."""
         self.value, log_likelihood = self.step(self.value)
+        check_rise(self.reached, log_likelihood)
+        self.reached = log_likelihood
         return -log_likelihood
 
     def state(self) -> State:

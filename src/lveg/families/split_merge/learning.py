@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lveg.errors import GrammarError
 from lveg.families.family import Facts
 from lveg.families.lvg.em import EM_COPIES, TreeEm, tree_em
 from lveg.families.lvg.family import Lvg, from_pcfg
@@ -19,6 +20,7 @@ from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.lvg_blocks import double
 from lveg.learning.checkpoint import State as Saved
 from lveg.learning.data import TreeData
+from lveg.learning.epochs import EM_REMEDY, check_rise, failure
 from lveg.learning.memory import check_memory
 from lveg.learning.run import Run
 
@@ -45,9 +47,12 @@ def learn(data: TreeData, options: SplitMergeOptions, run: Run) -> tuple[SplitMe
     begun, scores = time.process_time(), [item["score"] for item in history]
     for step in range(done, len(PHASES) * run.rounds(options.cycles)):
         cycle, name = step // len(PHASES) + 1, PHASES[step % len(PHASES)]
-        for number, after in learner.phase(state, cycle, name, iterations):
-            state = after
-            run.save(partial(saved, state, step, number), is_due=False)
+        try:
+            for number, after in learner.phase(state, cycle, name, iterations):
+                state = after
+                run.save(partial(saved, state, step, number), is_due=False)
+        except GrammarError as error:
+            raise failure(error, EM_REMEDY, run, "cycle", cycle) from None
         iterations = 0
         if name == PHASES[-1]:
             spent = {"cpu_seconds": round(time.process_time() - begun, 1)}
@@ -137,9 +142,12 @@ class Learner:
             smoothing, count = options, options.smooth_iterations
         if not done:
             state = self.entered(state, cycle, name)
+        reached = -np.inf
         for number in range(done + 1, count + 1):
-            model = self.em.maximise(state.model.shape, self.em.expect(state.model), smoothing)
-            state = replace(state, model=model)
+            uses = self.em.expect(state.model)
+            check_rise(reached, uses.log_likelihood)
+            reached = -np.inf if smoothing is options else uses.log_likelihood  # smoothing lowers it, as it should
+            state = replace(state, model=self.em.maximise(state.model.shape, uses, smoothing))
             self.run.report("progress", {"what": f"cycle {cycle}, {name}", "done": number, "total": count})
             yield number, state
 
