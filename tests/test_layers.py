@@ -40,7 +40,7 @@ LAYERS = {
     "forest": "grammar kernels",
     "chart": "forest grammar kernels",
     "task_options": "grammar",
-    "learning": "chart forest grammar kernels container",
+    "learning": "chart forest grammar kernels container files",
     "families.registry": "families contexts",
     "families.family": "grammar",
     "families.insight": "grammar",

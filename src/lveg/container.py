@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load
 
 from lveg.errors import ModelError
-from lveg.files import replacing
+from lveg.files import cannot_write, replacing
 
 FORMAT = 2
 _KEY = "lveg"
@@ -27,10 +27,16 @@ _TYPES = {
 }  # fmt: skip
 
 
-def write(path: str, text: str, tensors: dict[str, Any]) -> None:
-    """Write a file with this header and these arrays; a crash at any moment leaves the old file or the new one."""
-    with replacing(path) as stream:
-        dump(stream, text, tensors)
+def write(path: str, text: str, tensors: dict[str, Any], previous: str | None = None) -> None:
+    """Write a file with this header and these arrays; a crash at any moment leaves the old file or the new one.
+
+    previous: where the old file is kept, if anywhere.
+    """
+    try:
+        with replacing(path, previous) as stream:
+            dump(stream, text, tensors)
+    except OSError as error:
+        raise cannot_write(path, error) from None
 
 
 def dump(stream: BinaryIO, text: str, tensors: dict[str, Any]) -> None:

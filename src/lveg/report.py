@@ -11,7 +11,8 @@ Item = TypeVar("Item")
 Report = Callable[[str, dict[str, Any]], None]
 """Receives the name of an event and its facts.
 
-`progress` events have `what`, `done` and `total`; others are milestones such as `read`, `grammar`, `dev`.
+`progress` events have `what`, `done` and `total`, `warning` events a `note`; others are milestones such as `read`,
+`grammar`, `dev`.
 """
 
 
@@ -33,8 +34,8 @@ LOGGER.addHandler(logging.NullHandler())
 
 
 def logged(event: str, facts: dict[str, Any]) -> None:
-    """A report to the logger `lveg`: milestones as INFO, progress as DEBUG."""
-    level = logging.DEBUG if event == "progress" else logging.INFO
+    """A report to the logger `lveg`: milestones as INFO, progress as DEBUG, warnings as WARNING."""
+    level = {"progress": logging.DEBUG, "warning": logging.WARNING}.get(event, logging.INFO)
     if LOGGER.isEnabledFor(level):
         LOGGER.log(level, "%s", describe(event, facts))
 

@@ -405,7 +405,7 @@ def _train(
     values = recipe.task.record() | _record(recipe.groups)
     if parts is not None:
         parts = parts.keyed(train=name(items), **_key(recipe))
-    kept = parts and parts.load()
+    kept = parts and parts.load(setting.report)
     if kept and kept[0]["options"] == values:
         facts = kept[0]["held_out"]
     else:
@@ -417,7 +417,7 @@ def _train(
         facts |= {"decoder": found.decoder} if found.decoder else {}
         facts |= {"sharpness": found.sharpness} if found.sharpness else {}
         if parts is not None:
-            parts.save({"options": values, "held_out": facts}, {})
+            parts.save({"options": values, "held_out": facts}, {}, setting.report)
     rounds = facts["rounds"]
     setting.report("all sentences", {"sentences": len(items), "rounds": " + ".join(map(str, rounds.values()))})
     final = replace(setting, checkpoint=parts and parts.stage(1))

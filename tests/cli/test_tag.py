@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from lveg.report import Report
 from lveg.treebank.conllu import read_conllu
 
 from .conftest import DOG, Run, Samples
@@ -227,8 +229,8 @@ def test_an_interrupted_run_resumes(
     assert run(*options, "--out", "whole").status == 0
     save = checkpoint.Checkpoint.save
 
-    def stop(self: checkpoint.Checkpoint, facts: dict[str, object], arrays: dict[str, object]) -> None:
-        save(self, facts, arrays)  # type: ignore[arg-type]
+    def stop(self: checkpoint.Checkpoint, facts: dict[str, Any], arrays: dict[str, Any], report: Report) -> None:
+        save(self, facts, arrays, report)
         if facts.get("epoch") == 2:
             raise KeyboardInterrupt
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lveg.errors import ModelError
+from lveg.errors import GrammarError, ModelError, UsageError
 from lveg.grammar.grammar import Floats, Ints
-from lveg.learning.checkpoint import Checkpoint
-from lveg.learning.epochs import descend
+from lveg.learning.checkpoint import Checkpoint, Timer
+from lveg.learning.epochs import Em, descend, run_epochs
 from lveg.learning.examples import Examples
-from lveg.learning.options import GradientOptions
+from lveg.learning.options import EpochOptions, GradientOptions
 from lveg.learning.run import Run
 
 
@@ -72,3 +72,46 @@ def test_examples_are_the_same_from_memory_and_disk() -> None:
         numbers = [3, 0, 4, 4, 1, 2]
         assert np.array_equal(examples.gather(numbers), np.concatenate([arrays[number] for number in numbers]))
         examples.close()
+
+
+def test_a_falling_likelihood_ends_em(tmp_path: Path) -> None:
+    def learned(likelihoods: list[float], path: Path, resume: bool = False) -> Floats:
+        values = iter(likelihoods)
+
+        def step(value: Floats) -> tuple[Floats, float]:
+            return value + 1.0, next(values)
+
+        run = Run(checkpoint=Checkpoint(str(path), resume))
+        options = EpochOptions(epochs=len(likelihoods), patience=0)
+        return run_epochs(lambda value: value, Em(step, np.zeros(2), 10), options, run)
+
+    slightly = [-100.0, -90.0, -90.5, -80.0]  # smoothing costs a little
+    assert np.array_equal(learned(slightly, tmp_path / "a"), [4.0, 4.0])
+    for last, told in ((-95.0, "fell from -80.0 to -95.0"), (np.nan, "is nan"), (-np.inf, "is -inf")):
+        path = tmp_path / str(last)
+        with pytest.raises(UsageError, match=f"training failed in epoch 3: the log likelihood {told}; try other .*"):
+            learned([-100.0, -80.0, last], path)
+        assert np.array_equal(learned([0.0, 0.0], path, resume=True), [2.0, 2.0])  # the last good epoch
+
+
+class Breaking(Flat):
+    """A family that refuses parameters beyond a limit, which the second epoch exceeds after its first batch."""
+
+    def with_value(self, value: Floats) -> Breaking:
+        if not (np.abs(value) < 3.5).all():
+            raise GrammarError("a parameter is too large")
+        return Breaking(value)
+
+
+def test_a_bad_state_is_not_saved_within_an_epoch(tmp_path: Path) -> None:
+    examples = Examples(2**10)
+    for _ in range(6):
+        examples.append(np.zeros(1, np.int32))
+    options = GradientOptions(epochs=3, batch=2, learning_rate=1.0, l2=0.0, decay=1.0)
+    run = Run(checkpoint=Checkpoint(str(tmp_path / "c"), timer=Timer(0.0)))
+    with pytest.raises(UsageError, match=r"failed in epoch 2: a parameter is too large; try .* --resume --epochs 1"):
+        descend(Breaking(np.zeros(2)), examples, options, run)
+    kept = Checkpoint(str(tmp_path / "c"), resume=True).load()
+    assert kept is not None
+    assert kept[0]["epoch"] == 1
+    assert np.abs(kept[1]["0.average"]).max() < 3.5

@@ -101,6 +101,26 @@ def test_em_never_lowers_the_likelihood(plain: Parser, em: TreeEm) -> None:
         state = State(model, state.groups)
 
 
+def test_a_falling_likelihood_ends_the_run(data: TreeData, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    maximise, seen = TreeEm.maximise, [0]
+
+    def worse(self: TreeEm, shape: Any, uses: Any, smoothing: SmoothingOptions) -> Lvg:
+        """In the second cycle, all weights are equal and small."""
+        seen[0] += 1
+        model = maximise(self, shape, uses, smoothing)
+        return model if seen[0] < 10 else Lvg(shape, np.full_like(model.weight, 1e-9))
+
+    monkeypatch.setattr(TreeEm, "maximise", worse)
+    told = r"training failed in cycle 2: the log likelihood fell from .*, or get the model before with .* --cycles 1"
+    with pytest.raises(UsageError, match=told):
+        learn(data, SplitMergeOptions(**SHORT), Run(checkpoint=Checkpoint(str(tmp_path / "c"))))
+    monkeypatch.undo()
+    again = learn(
+        data, SplitMergeOptions(**SHORT | {"cycles": 1}), Run(checkpoint=Checkpoint(str(tmp_path / "c"), True))
+    )
+    assert len(again[1]["cycles"]) == 1
+
+
 def test_one_subtype_converges_at_once(plain: Parser, em: TreeEm) -> None:
     model = first_state(plain).model
     again = em.maximise(model.shape, em.expect(model), SmoothingOptions(0.01, 0.1, 0.5))

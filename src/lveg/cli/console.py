@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, Any
 
 from lveg.progress import say, shown
-from lveg.report import Report, silent
+from lveg.report import Report, describe
 
 
 class _Forgiving(io.TextIOWrapper):
@@ -50,11 +50,17 @@ def console_report(log: str | None = None, quiet: bool = False) -> Iterator[Repo
         except OSError as error:
             raise UsageError(f"{log}: cannot be written: {error.strerror or error}") from None
     try:
-        with nullcontext(silent) if quiet else shown() as show:
-            yield show if stream is None else _logging(show, stream)
+        with nullcontext(_warnings) if quiet else shown() as show:
+            yield show if stream is None else _logging(show, str(log), stream)
     finally:
         if stream is not None:
             stream.close()
+
+
+def _warnings(event: str, facts: dict[str, Any]) -> None:
+    """A report that shows only warnings."""
+    if event == "warning":
+        say(describe(event, facts))
 
 
 COMPILING = "lveg: compiling kernels, once; `lveg warm` does this in advance"
@@ -84,13 +90,22 @@ def compilation_notice(quiet: bool = False) -> Iterator[None]:
         print("\r" + " " * 60 + "\r", end="", file=sys.stderr, flush=True)
 
 
-def _logging(show: Report, stream: IO[bytes]) -> Report:
+def _logging(show: Report, log: str, stream: IO[bytes]) -> Report:
+    """A report that also appends to a log; an error there is shown once, and the work goes on."""
     import msgspec
+
+    troubles: list[str] = []
 
     def report(event: str, facts: dict[str, Any]) -> None:
         show(event, facts)
-        if event != "progress":
+        if event == "progress":
+            return
+        try:
             stream.write(msgspec.json.encode({"event": event, "time": round(time.time(), 3), **facts}) + b"\n")
+        except OSError as error:
+            if not troubles:
+                troubles.append(f"{log}: cannot be written: {error.strerror or error}; some events will be missing")
+                show("warning", {"note": troubles[0]})
 
     return report
 

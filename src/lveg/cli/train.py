@@ -24,7 +24,7 @@ from lveg.families.registry import (
     trainable,
     trainable_contexts,
 )
-from lveg.learning.options import FORESTS, LEARNING
+from lveg.learning.options import FORESTS, LEARNING, MINUTES
 from lveg.options import Described, describe, read_config
 from lveg.task_options import ParserOptions, TaggerOptions, TokeniserOptions
 
@@ -68,7 +68,8 @@ _MORE = """
     These are the options of --model {name}; name another model or a context to
     see its own.
     During training the state is kept in MODEL.checkpoint until the model is
-    written; the same command with --resume continues from there.
+    written: after every epoch, and every few minutes within one. The same command
+    with --resume continues from there and gives the same model.
     """
 
 
@@ -159,6 +160,7 @@ def _command(task: str, kinds: Sequence[Kind]) -> Callable[..., None]:
     option = typer.Option
     dev_help = "Development data to evaluate the model on; may be repeated."
     config_help = "Read options from this file, as written by `lveg info MODEL --config`; flags take precedence."
+    minutes_help = "Save the state after this many minutes, as well as after every epoch."
     log_help = "Append training events to this file, as JSON lines."
     parameters = [
         _parameter("train", list[Path], typer.Argument(..., metavar="TRAIN...", help=_DATA[task])),
@@ -167,6 +169,7 @@ def _command(task: str, kinds: Sequence[Kind]) -> Callable[..., None]:
         _parameter("model", _choice("Model", tuple(trainable(task))), _model_option(task)),
         _parameter("config", Path | None, option(None, "--config", metavar="FILE.toml", help=config_help)),
         _parameter("resume", bool, option(False, "--resume", help="Continue an interrupted run from its checkpoint.")),
+        _parameter("checkpoint_minutes", float, option(MINUTES, "--checkpoint-minutes", min=0.0, help=minutes_help)),
         _parameter("log", Path | None, option(None, "--log", metavar="FILE.jsonl", help=log_help)),
         _parameter("skip_bad", SkipBad, False),
         _parameter("threads", Threads, None),
@@ -235,13 +238,15 @@ def _config_options(task: str, kinds: Sequence[Kind], path: str) -> dict[str, An
 def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     """Check the files, train, save, and report."""
     from lveg.cli.console import announce_faults, compilation_notice, console_report
-    from lveg.learning.checkpoint import Checkpoint
+    from lveg.files import remove_partial
+    from lveg.learning.checkpoint import Checkpoint, Timer
     from lveg.model_io import save_model
     from lveg.training import Setting, train_parser, train_tagger, train_tokeniser
     from lveg.treebank.source import Faults
 
     train, dev, out = given.pop("train"), given.pop("dev") or [], given.pop("out")
-    log, config, resume = given.pop("log"), given.pop("config"), given.pop("resume")
+    log, config = given.pop("log"), given.pop("config")
+    resume, minutes = given.pop("resume"), given.pop("checkpoint_minutes")
     threads, quiet, faults = given.pop("threads"), given.pop("quiet"), Faults(given.pop("skip_bad"))
     options = {} if config is None else _config_options(task, kinds, str(config))
     options |= {name: str(value) if isinstance(value, StrEnum) else value for name, value in given.items()
@@ -254,7 +259,7 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     options["model"] = kinds[0].name
     if task == "parser":
         options["context"] = ",".join(kind.name for kind in kinds if kind.task != task) or NO_CONTEXT
-    checkpoint = Checkpoint(f"{out}.checkpoint", resume)
+    checkpoint = Checkpoint(f"{out}.checkpoint", resume, timer=Timer(minutes))
     with compilation_notice(quiet), console_report(None if log is None else str(log), quiet) as report:
         checkpoint.announce(report)
         keep = partial(_save_beside, out)
@@ -265,6 +270,7 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
         model = learn[task]([str(path) for path in train], [str(path) for path in dev], setting=setting, **options)
     save_model(model, str(out))
     checkpoint.remove()
+    remove_partial(str(out))
     if not quiet and out.is_file():
         typer.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)
     announce_faults(faults.messages)

@@ -139,5 +139,5 @@ def power_of_two(exponent: int) -> float:
 
 @inner_kernel
 def exponent_of(value: float) -> int:
-    """The exponent of the power of two that scales a positive value to [0.5, 1)."""
-    return math.frexp(value)[1]
+    """The exponent of the power of two that scales a positive value to [0.5, 1), or up to there if it is subnormal."""
+    return max(math.frexp(value)[1], -1022)

@@ -12,6 +12,7 @@ import numpy as np
 from lveg.errors import GrammarError, UsageError
 from lveg.grammar.grammar import Floats, Ints
 from lveg.learning.adam import Adam
+from lveg.learning.checkpoint import State
 from lveg.learning.examples import Examples
 from lveg.learning.optimiser import Optimiser
 from lveg.learning.options import EpochOptions, GradientOptions
@@ -43,13 +44,25 @@ class Progress(Protocol):
         """The number of examples."""
 
     @property
+    def remedy(self) -> str:
+        """What a user can do if training fails."""
+
+    @property
+    def share(self) -> float:
+        """The share of the current epoch that is done, if it was interrupted and restored; otherwise 0."""
+
+    @property
     def value(self) -> Floats:
         """The parameters that are scored, and kept if they are the best."""
 
-    def advance(self, epoch: int, run: Run) -> float:
-        """Go through the examples once; returns the objective, a sum over examples to minimise."""
+    def advance(self, epoch: int, run: Run, pause: Callable[[], None]) -> float:
+        """Go through the examples once, or through the rest of them after `restore`.
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Floats]]:
+        Returns the objective of the epoch, a sum over examples to minimise. pause: called whenever the state can be
+        saved.
+        """
+
+    def state(self) -> State:
         """Facts and arrays from which training can continue."""
 
     def restore(self, facts: dict[str, Any], arrays: dict[str, Floats]) -> None:
@@ -60,72 +73,112 @@ Learned = TypeVar("Learned")
 Gradual = TypeVar("Gradual", bound=Learnable)
 
 
+@dataclass
+class Standing:
+    """The number of completed epochs, and the best of them: its parameters, its score, and epochs since then."""
+
+    best: Floats
+    score: float = -np.inf
+    done: int = 0
+    since: int = 0
+
+    def add(self, value: Floats, score: float) -> None:
+        """Count an epoch with these parameters and this score."""
+        self.done, self.since = self.done + 1, self.since + 1
+        if score > self.score:
+            self.best, self.score, self.since = value, score, 0
+
+    def state(self, progress: Progress) -> State:
+        """The state for a checkpoint."""
+        facts, arrays = progress.state()
+        own = {"epoch": self.done, "best_score": self.score, "since": self.since}
+        return {**own, **facts}, {**arrays, "best": self.best}
+
+    @classmethod
+    def restored(cls, state: State, progress: Progress) -> Standing:
+        """What was saved, with the progress restored."""
+        facts, arrays = state
+        progress.restore(facts, arrays)
+        score = -np.inf if facts["best_score"] is None else facts["best_score"]
+        return cls(arrays["best"], score, facts["epoch"], facts["since"])
+
+
 def run_epochs(make: Callable[[Floats], Learned], progress: Progress, options: EpochOptions, run: Run) -> Learned:
     """The family with the parameters of the epoch with the highest score, or of the last epoch if there is no score.
 
     make: returns the family with given parameters. Each epoch depends only on the seed, its number and the state before
-    it, so a run that continues from a checkpoint gives the same result as an uninterrupted one.
+    it, so a run that continues from a checkpoint gives the same result as an uninterrupted one. The state is saved
+    after every epoch, and within an epoch whenever a checkpoint is due.
     """
-    best, best_score, done, since = progress.value.copy(), -np.inf, 0, 0
-    last = run.rounds(options.epochs)
-    kept = run.checkpoint.load() if run.checkpoint is not None else None
+    standing, last = Standing(progress.value.copy()), run.rounds(options.epochs)
+    kept = run.load()
     if kept is not None:
-        facts, arrays = kept
-        best, done, since = arrays.pop("best"), facts["epoch"], facts["since"]
-        best_score = -np.inf if facts["best_score"] is None else facts["best_score"]
-        progress.restore(facts, arrays)
-        run.report("resumed", {"epoch": facts["epoch"], "best": facts["best_score"]})
-    for epoch in range(done + 1, last + 1):
-        if options.patience and since >= options.patience:
-            break
-        begun = time.perf_counter()
-        objective, value, family = _advance(make, progress, epoch, run)
+        standing = Standing.restored(kept, progress)
+        part = {"part_of_next": round(progress.share, 3)} if progress.share else {}
+        run.report("resumed", {"epoch": standing.done, **part, "best": kept[0]["best_score"]})
+
+    def state() -> State:
+        return standing.state(progress)
+
+    while standing.done < last and not (options.patience and standing.since >= options.patience):
+        epoch, share, begun = standing.done + 1, 1.0 - progress.share, time.perf_counter()
+        objective, value, family = _advance(make, progress, epoch, run, state)
         facts = {
             "epoch": epoch,
             "objective": round(objective, 4),
-            "sentences_per_second": round(progress.size / (time.perf_counter() - begun), 1),
+            "sentences_per_second": round(share * progress.size / (time.perf_counter() - begun), 1),
         }
-        number, done, since = float(epoch), epoch, since + 1
+        number = float(epoch)
         if run.score is not None:
             number, more = run.score(family)
             facts |= more
-        if number > best_score:
-            best, best_score, since = value, number, 0
-        facts["seconds_left"] = round((time.perf_counter() - begun) * (last - epoch))
+        standing.add(value, number)
+        facts["seconds_left"] = round((time.perf_counter() - begun) / share * (last - epoch))
         run.report("epoch", facts)
-        if run.checkpoint is not None:
-            own, arrays = progress.state()
-            run.checkpoint.save(
-                {"epoch": epoch, "best_score": best_score, "since": since, **own}, {**arrays, "best": best}
-            )
-    run.note(done - since)
-    return make(best)
+        run.save(state)
+    run.note(standing.done - standing.since)
+    return make(standing.best)
 
 
 def _advance(
-    make: Callable[[Floats], Learned], progress: Progress, epoch: int, run: Run
+    make: Callable[[Floats], Learned], progress: Progress, epoch: int, run: Run, state: Callable[[], State]
 ) -> tuple[float, Floats, Learned]:  # fmt: skip
-    """The objective per example of an epoch, and the parameters and family after it; all must be finite."""
+    """The objective per example of an epoch, and the parameters and family after it; all must be finite.
+
+    state: returns the state to save if a checkpoint is due within the epoch.
+    """
+
+    def checked() -> State:
+        make(progress.value)  # raises an error if they are not finite; then the last good state stays
+        return state()
+
+    def pause() -> None:
+        run.save(checked, is_due=False)
+
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            objective = progress.advance(epoch, run) / progress.size
+            objective = progress.advance(epoch, run, pause) / progress.size
             value = progress.value
             family = make(value)
     except GrammarError as error:
-        raise UsageError(f"training failed in epoch {epoch}: {error}; {_advice(epoch, run)}") from None
+        raise failure(error, progress.remedy, run, "epoch", epoch) from None
     if not np.isfinite(objective):
-        raise UsageError(f"training failed in epoch {epoch}: the objective is {objective}; {_advice(epoch, run)}")
+        raise failure(f"the objective is {objective}", progress.remedy, run, "epoch", epoch)
     return objective, value, family
 
 
-def _advice(epoch: int, run: Run) -> str:
-    """What to do if training failed; a run of one stage can end with the last successful epoch."""
-    advice = "try a smaller --learning-rate"
-    if run.checkpoint is None or epoch == 1:
-        return advice
-    if run.checkpoint.is_stage:
-        return f"{advice}; {run.checkpoint.path} has the state before"
-    return f"{advice}, or get the model before with --resume --epochs {epoch - 1}"
+def failure(what: object, remedy: str, run: Run, unit: str, number: int) -> UsageError:
+    """The error that ends a run, with the last good state; a run of one stage can end with the last good round.
+
+    what: what went wrong. unit: epoch or cycle. number: in which one it went wrong.
+    """
+    told = f"training failed in {unit} {number}: {what}; {remedy}"
+    if run.checkpoint is not None and number > 1:
+        if run.checkpoint.is_stage:
+            told += f"; {run.checkpoint.path} has the state before"
+        else:
+            told += f", or get the model before with --resume --{unit}s {number - 1}"
+    return UsageError(told)
 
 
 def gradient_copies(options: GradientOptions) -> int:
@@ -144,7 +197,9 @@ class Descent:
     """Gradient training: batches, workers, optimisers for parts of the parameters.
 
     gradient_at: the gradient, given the parameters of each optimiser. size: the number of examples. part: approximate
-    number of examples summed by one worker. decay: factor for the learning rates after each epoch.
+    number of examples summed by one worker. decay: factor for the learning rates after each epoch. remedy: what a user
+    can do if training fails. done, total: the number of batches of the current epoch that are done, and the sum of
+    their objectives.
     """
 
     gradient_at: Callable[[Sequence[Floats]], Gradient]
@@ -154,25 +209,38 @@ class Descent:
     decay: float = 1.0
     part: int = PART
     what: str = "epoch"
+    remedy: str = "try a smaller --learning-rate"
+    done: int = 0
+    total: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """The share of the current epoch that is done."""
+        return self.done / batches(self.size, self.batch)
 
     @property
     def value(self) -> Floats:
         """The averaged parameters."""
         return np.concatenate([optimiser.average for optimiser in self.optimisers])
 
-    def advance(self, epoch: int, run: Run) -> float:
-        """One pass over the examples, in an order that depends on the seed and the epoch's number."""
+    def advance(self, epoch: int, run: Run, pause: Callable[[], None]) -> float:
+        """One pass over the examples, in an order that depends only on the seed and the epoch's number."""
         n_batches = batches(self.size, self.batch)
         n_parts = max(1, round(self.size / n_batches / self.part))
         slopes = [np.zeros((n_parts, optimiser.value.size)) for optimiser in self.optimisers]
         random = np.random.default_rng([run.seed, epoch])
-        order = random.permutation(self.size).astype(np.int32)
+        parts = np.array_split(random.permutation(self.size).astype(np.int32), n_batches)
         noises = random.integers(1, 2**62, n_batches).tolist()
-        total, done = 0.0, 0
-        for batch, noise in zip(np.array_split(order, n_batches), noises, strict=True):
-            total += self._step(batch, noise, slopes, self.decay ** (epoch - 1), run)
-            done += len(batch)
-            run.report("progress", {"what": f"{self.what} {epoch}", "done": done, "total": self.size})
+        ends = np.cumsum([len(part) for part in parts]).tolist()
+        for number in range(self.done, n_batches):
+            self.total += self._step(parts[number], noises[number], slopes, self.decay ** (epoch - 1), run)
+            self.done = number + 1
+            run.report("progress", {"what": f"{self.what} {epoch}", "done": ends[number], "total": self.size})
+            if not np.isfinite(self.total):
+                break
+            if self.done < n_batches:
+                pause()
+        total, self.done, self.total = self.total, 0, 0.0
         return total
 
     def _step(self, batch: Ints, noise: int, slopes: Sequence[Floats], slow: float, run: Run) -> float:
@@ -191,17 +259,19 @@ class Descent:
             optimiser.step(slope, [touched[index] for _, touched in found], 1.0 / len(batch), slow)
         return sum(value for value, _ in found)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Floats]]:
-        """The optimisers' states."""
+    def state(self) -> State:
+        """The optimisers' states, and the progress in the current epoch."""
         arrays = {
             f"{index}.{name}": array
             for index, optimiser in enumerate(self.optimisers)
             for name, array in optimiser.arrays().items()
         }
-        return {"steps": [optimiser.steps for optimiser in self.optimisers]}, arrays
+        steps = [optimiser.steps for optimiser in self.optimisers]
+        return {"steps": steps, "batches": self.done, "total": self.total}, arrays
 
     def restore(self, facts: dict[str, Any], arrays: dict[str, Floats]) -> None:
         """Go back to a state."""
+        self.done, self.total = facts["batches"], facts["total"]
         for index, (optimiser, steps) in enumerate(zip(self.optimisers, facts["steps"], strict=True)):
             optimiser.steps = steps
             for name in optimiser.arrays():
@@ -252,23 +322,43 @@ def descend(
     return learned
 
 
+MOST_FALL = 0.05
+"""The largest share of the log likelihood that an iteration of EM may lose. It would lose nothing but for smoothing,
+pseudo-counts, and initial weights that are not quite probabilities, which cost far less than this."""
+
+EM_REMEDY = "try other options for smoothing, or another --seed"
+
+
+def check_rise(before: float, now: float) -> None:
+    """Raise an error unless the log likelihood of an iteration of EM is finite and did not fall."""
+    if not np.isfinite(now):
+        raise GrammarError(f"the log likelihood is {now}")
+    if now < before - MOST_FALL * abs(before):
+        raise GrammarError(f"the log likelihood fell from {before:.1f} to {now:.1f}")
+
+
 @dataclass
 class Em:
     """Expectation-maximisation: `step` returns the next parameters and the log likelihood of the current ones.
 
-    size: the number of examples.
+    size: the number of examples. reached: the log likelihood of the last iteration.
     """
 
     step: Callable[[Floats], tuple[Floats, float]]
     value: Floats
     size: int
+    reached: float = -np.inf
+    remedy = EM_REMEDY
+    share = 0.0
 
-    def advance(self, epoch: int, run: Run) -> float:
+    def advance(self, epoch: int, run: Run, pause: Callable[[], None]) -> float:
         """One iteration; returns the negative log likelihood before it."""
         self.value, log_likelihood = self.step(self.value)
+        check_rise(self.reached, log_likelihood)
+        self.reached = log_likelihood
         return -log_likelihood
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Floats]]:
+    def state(self) -> State:
         """The parameters."""
         return {}, {"value": self.value}
 

@@ -13,6 +13,9 @@ LEARNING = "Learning"
 FORESTS = "Training forests"
 CONTEXT = "Context"
 
+MINUTES = 5.0
+"""Default number of minutes between checkpoints within an epoch."""
+
 MANY, MOST_MORE, UPDATES, LEAST_BATCH = 3000, 3.0, 40, 8
 """With fewer than MANY sentences there are more epochs, up to MOST_MORE times as many, and batches small enough for
 UPDATES per epoch, but not below LEAST_BATCH (docs/decisions/0012)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-from lveg.learning.checkpoint import Checkpoint
+from lveg.learning.checkpoint import Checkpoint, State
 from lveg.parallel import Threads
 from lveg.report import Report, silent
 
@@ -61,6 +61,15 @@ class Run:
         """A copy for one of several stages of a run, with its own checkpoint."""
         checkpoint = self.checkpoint and self.checkpoint.stage(number, **facts)
         return replace(self, checkpoint=checkpoint, workers=self._workers, place=f"{self.place}.{number}")
+
+    def load(self) -> State | None:
+        """The state to continue from, if there is one."""
+        return None if self.checkpoint is None else self.checkpoint.load(self.report)
+
+    def save(self, state: Callable[[], State], is_due: bool = True) -> None:
+        """Save a state, if there is a checkpoint. Without `is_due`, only if the last one was saved long enough ago."""
+        if self.checkpoint is not None and (is_due or self.checkpoint.timer.is_due):
+            self.checkpoint.save(*state(), self.report)
 
     def rounds(self, most: int) -> int:
         """The number of rounds of this stage: the known best number, or `most`."""

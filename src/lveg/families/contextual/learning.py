@@ -80,7 +80,7 @@ def learn_together(
         rest = [start.optimiser(context.value, n_batches) for start, context in zip(starts, grown, strict=True)]
         progress = Descent(
             partial(gradient_at, started, examples), [own, *rest], size, options.context_batch, part=PART,
-            what="context epoch",
+            what="context epoch", remedy="try smaller steps: the options whose names end in -rate",
         )  # fmt: skip
         return run_epochs(started.with_value, progress, epochs, run)
 

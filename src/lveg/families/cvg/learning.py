@@ -58,7 +58,7 @@ def learn_over(base: ForestFamily, form: Form, examples: Examples, options: CvgO
         return model.rounded()
     progress = Descent(
         partial(gradient_at, model, examples, options), [AdaGrad.at(start, options.phrase_rate)], size,
-        options.phrase_batch, what="phrase epoch",
+        options.phrase_batch, what="phrase epoch", remedy="try a smaller --phrase-rate",
     )  # fmt: skip
     epochs = EpochOptions(epochs=options.phrase_epochs, patience=options.phrase_patience)
     return run_epochs(model.with_value, progress, epochs, run).rounded()

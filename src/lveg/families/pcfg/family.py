@@ -100,7 +100,8 @@ class Pcfg(ForestFamily):
         if with_outside and log_z > -np.inf:
             semiring.outside(*links, factor, value, node, edge)
         if log_factor is not None:
-            weight = weight * np.exp(log_factor)
+            with np.errstate(over="ignore"):
+                weight = np.minimum(weight * np.exp(log_factor), np.finfo(float).max)
         return Posterior(log_z, node, edge, weight)
 
     def samples(self, forest: Forest, count: int, seed: int = 0, log_factor: Floats | None = None) -> list[Ints]:

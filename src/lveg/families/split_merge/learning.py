@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from lveg.errors import GrammarError
 from lveg.families.family import Facts
 from lveg.families.lvg.em import EM_COPIES, TreeEm, tree_em
 from lveg.families.lvg.family import Lvg, from_pcfg
@@ -15,7 +18,9 @@ from lveg.families.split_merge.family import SplitMerge
 from lveg.families.split_merge.options import SplitMergeOptions
 from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.lvg_blocks import double
+from lveg.learning.checkpoint import State as Saved
 from lveg.learning.data import TreeData
+from lveg.learning.epochs import EM_REMEDY, check_rise, failure
 from lveg.learning.memory import check_memory
 from lveg.learning.run import Run
 
@@ -27,17 +32,28 @@ def learn(data: TreeData, options: SplitMergeOptions, run: Run) -> tuple[SplitMe
     learner = Learner(tree_em(data, run), options, run)
     first = from_pcfg(data.grammar, data.weight)
     state = best = State(first, np.empty((0, first.shape.n_subtypes), np.int32))
-    done, history = 0, []
-    kept = run.checkpoint.load() if run.checkpoint is not None else None
+    done, iterations, history = 0, 0, []
+    kept = run.load()
     if kept is not None:
         facts, arrays = kept
-        done, history = facts["done"], facts["history"]
+        done, iterations, history = facts["done"], facts["iterations"], facts["history"]
         state, best = state.restored(arrays), state.restored(arrays, "best_")
-        run.report("resumed", {"phases": done})
+        run.report("resumed", {"phases": done, **({"iterations": iterations} if iterations else {})})
+
+    def saved(now: State, done: int, iterations: int) -> Saved:
+        facts = {"done": done, "iterations": iterations, "history": history}
+        return facts, now.arrays() | best.arrays("best_")
+
     begun, scores = time.process_time(), [item["score"] for item in history]
     for step in range(done, len(PHASES) * run.rounds(options.cycles)):
         cycle, name = step // len(PHASES) + 1, PHASES[step % len(PHASES)]
-        state = learner.phase(state, cycle, name)
+        try:
+            for number, after in learner.phase(state, cycle, name, iterations):
+                state = after
+                run.save(partial(saved, state, step, number), is_due=False)
+        except GrammarError as error:
+            raise failure(error, EM_REMEDY, run, "cycle", cycle) from None
+        iterations = 0
         if name == PHASES[-1]:
             spent = {"cpu_seconds": round(time.process_time() - begun, 1)}
             grammar, score, facts = learner.judge(state, cycle)
@@ -49,8 +65,7 @@ def learn(data: TreeData, options: SplitMergeOptions, run: Run) -> tuple[SplitMe
             begun = time.process_time()
             if score >= max(scores):
                 best = state
-        if run.checkpoint is not None:
-            run.checkpoint.save({"done": step + 1, "history": history}, state.arrays() | best.arrays("best_"))
+        run.save(partial(saved, state, step + 1, 0))
     run.note(1 + max(range(len(scores)), key=lambda index: (scores[index], index)))
     told = [{name: fact for name, fact in item.items() if name != "score"} for item in history]
     return learner.finished(best)[0], {"cycles": told}
@@ -116,27 +131,38 @@ class Learner:
     options: SplitMergeOptions
     run: Run
 
-    def phase(self, state: State, cycle: int, name: str) -> State:
-        """The state after a phase of a cycle; cycles count from 1."""
-        options = self.options
-        smoothing = replace(options, smooth_rules=0.0, smooth_words=0.0)
+    def phase(self, state: State, cycle: int, name: str, done: int = 0) -> Iterator[tuple[int, State]]:
+        """The number of each iteration in a phase of a cycle, and the state after it; cycles count from 1.
+
+        done: the number of iterations that led to `state`, if it is already within the phase.
+        """
+        options, smoothing = self.options, replace(self.options, smooth_rules=0.0, smooth_words=0.0)
+        count = {"split": options.split_iterations, "merge": options.merge_iterations}.get(name)
+        if count is None:
+            smoothing, count = options, options.smooth_iterations
+        if not done:
+            state = self.entered(state, cycle, name)
+        reached = -np.inf
+        for number in range(done + 1, count + 1):
+            uses = self.em.expect(state.model)
+            check_rise(reached, uses.log_likelihood)
+            reached = -np.inf if smoothing is options else uses.log_likelihood  # smoothing lowers it, as it should
+            state = replace(state, model=self.em.maximise(state.model.shape, uses, smoothing))
+            self.run.report("progress", {"what": f"cycle {cycle}, {name}", "done": number, "total": count})
+            yield number, state
+
+    def entered(self, state: State, cycle: int, name: str) -> State:
+        """The state at the beginning of a phase: split, merged, or the same."""
         if name == "split":
             shape = state.model.shape
             check_memory(f"cycle {cycle}", shape.with_subtypes(2 * shape.subtypes).size, EM_COPIES)
             seed = int(np.random.default_rng([self.run.seed, cycle]).integers(2**31))
-            state, count = split(state, options.noise, seed), options.split_iterations
-        elif name == "merge":
+            return split(state, self.options.noise, seed)
+        if name == "merge":
             usage = self.em.expect(state.model).subtypes
             loss = self.em.losses(state.model, usage)
-            state = merge(state, least_useful(state.model, loss, options.merged), usage)
-            count = options.merge_iterations
-        else:
-            smoothing, count = options, options.smooth_iterations
-        model = state.model
-        for number in range(1, count + 1):
-            model = self.em.maximise(model.shape, self.em.expect(model), smoothing)
-            self.run.report("progress", {"what": f"cycle {cycle}, {name}", "done": number, "total": count})
-        return replace(state, model=model)
+            return merge(state, least_useful(state.model, loss, self.options.merged), usage)
+        return state
 
     def finished(self, state: State) -> tuple[SplitMerge, float]:
         """The grammar with its hierarchy, and the log likelihood of the trees."""

@@ -30,7 +30,7 @@ class SplitMergeOptions(SmoothingOptions):
         0.5, "Share of the splits that are undone in each cycle.", group=SUBTYPES, least=0.0, most=0.999
     )
     noise: float = option(
-        0.3, "Initial difference between the two halves of a split.", group=SUBTYPES, least=0.0, most=0.999
+        0.3, "Initial difference between the two halves of a split.", group=SUBTYPES, least=0.0, most=0.5
     )
     keep_cycles: bool = option(
         False, "Also write the parser of every cycle, as MODEL.cycle1 and so on.",
