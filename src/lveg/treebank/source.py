@@ -139,7 +139,8 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
         for number, raw in enumerate(stream, start=1):
             if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
                 raw = raw[3:]
-            yield number, raw.decode("utf-8")
+            if raw:  # a file may consist of a byte-order mark alone
+                yield number, raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise TreebankError(
             f"{display_name(path)}:{number}: byte {error.object[error.start]:#04x} at column {error.start + 1} "
