@@ -1,4 +1,4 @@
-"""Mutated files, texts and requests: each is refused in one line or read, within a second and 512 MiB.
+"""Mutated files, texts and requests: each is refused in one line or read, within 512 MiB and about a second.
 
 The targets are those of tests/long/fuzz.py, which runs millions of inputs. Here each gets as many as fit: all of them
 together take about a minute of CPU time. Those that parse, tag or go through the whole web application get fewer than
@@ -21,6 +21,7 @@ from lveg.errors import LvegError
 from lveg.options import read_config, to_toml
 from lveg.text.ptb import PtbTokeniser
 from lveg.treebank.conllu import read_conllu
+from lveg.treebank.penn import read_trees
 from lveg.treebank.source import Faults
 from lveg.treebank.text import read_sentences
 
@@ -174,6 +175,15 @@ def test_many_blank_lines_stay_as_they_are(tmp_path: Path) -> None:
     found = list(read_conllu(written(tmp_path, "a.conllu", text)))
     assert "".join(map(str, found)).encode() == text
     assert [len(sentence) for sentence in found] == [0, 0, 0, 0, 1, 0]
+
+
+def test_many_trees_that_are_never_closed(tmp_path: Path) -> None:
+    """Each is followed by reading all others again, so this took time quadratic in their number."""
+    faults = Faults(skip=True)
+    assert list(read_trees(written(tmp_path, "a.mrg", b"(S\n" * 20_000), faults)) == []
+    assert "what follows it is not read" in faults.messages[-1]
+    text = b"(S (A a)\n(S (A b))\n" * 50
+    assert len(list(read_trees(written(tmp_path, "b.mrg", text), Faults(skip=True)))) == 50
 
 
 @pytest.mark.parametrize("piece", ["'s", "A. ", "+.", "a+.", "x@", ". ", "--", "n't", "a.b@"])
