@@ -434,7 +434,7 @@ def test_a_parser_labelled_as_a_tagger(folder: Path, tmp_path: Path) -> None:
     dressed = {**header, "task": "tagger", "family": "hmm", "column": "upos"}
     assert "not those of a tagger" in refused(sealed(dressed, tensors), tmp_path)
     pattern = {**header, "cleaning": {**header["cleaning"], "empty_elements": "("}}
-    assert "not a regular expression" in refused(sealed(pattern, tensors), tmp_path)
+    assert "is not its pattern of empty elements" in refused(sealed(pattern, tensors), tmp_path)
     direction = {**header, "binarisation": {**header["binarisation"], "direction": "up"}}
     assert "is not one of right, left, head" in refused(sealed(direction, tensors), tmp_path)
 

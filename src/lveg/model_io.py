@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from typing import Any, cast
 
@@ -18,7 +17,7 @@ from lveg.families.family import check_arrays
 from lveg.families.forest import Judge
 from lveg.families.registry import kinds
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import NONE, Floats, Grammar
+from lveg.grammar.grammar import NONE, Floats, Grammar, Ints, check_labels
 from lveg.grammar.lexicon import Lexicon
 from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
 from lveg.grammar.unknown import SCHEMES, UNKNOWN
@@ -26,7 +25,7 @@ from lveg.model import Model, Parser, Tagger
 from lveg.task_options import TAG_COLUMNS, TokeniserOptions
 from lveg.text.expansions import Expansions
 from lveg.text.learned import LearnedTokeniser
-from lveg.trees import Cleaning
+from lveg.trees import EMPTY_ELEMENTS, Cleaning
 
 _ARRAYS = {
     "rule_lhs": (np.int32, 1),
@@ -214,9 +213,10 @@ def _model(header: _Header, arrays: dict[str, Any]) -> Loaded:
         raise ModelError("is damaged: there is not one weight per rule")
     _check_lexicon(grammar)
     _check_rules(grammar)
+    check_labels(grammar, in_brackets=header.task == "parser")
     kind = kinds(header.task).get(header.family) if header.task in ("parser", "tagger", "tokeniser") else None
     if kind is None:
-        raise ModelError(f"holds a {header.task} of model {header.family}, which is not installed here")
+        raise ModelError(f"holds a {header.task[:40]!r} of model {header.family[:40]!r}, which is not installed here")
     if header.task != "parser":
         _check_tag_grammar(grammar)
         _check_probabilities(grammar, weight)
@@ -255,18 +255,30 @@ def _check_lexicon(grammar: Grammar) -> None:
 
 
 def _check_rules(grammar: Grammar) -> None:
-    """Symbols and rules must be in the order that charts rely on."""
+    """Symbols and rules must be in the order that charts rely on, each only once, and every symbol in some rule."""
     if not all(
         symbol.kind in ((PHRASE, PART) if index < grammar.n_nonterminals else (TAG,))
         for index, symbol in enumerate(grammar.symbols)
     ):
         raise ModelError("is damaged: a symbol is of the wrong kind")
-    size = max(len(grammar.symbols), grammar.lexicon.n_terminals) + 1
+    size, columns = max(len(grammar.symbols), grammar.lexicon.n_terminals) + 1, _columns(grammar)
     for kind in ("binary", "unary", "root", "lexical"):
-        part = grammar.kind_slice(kind)
-        lhs, left, right = (a[part].astype(np.int64) for a in (grammar.rule_lhs, grammar.rule_left, grammar.rule_right))
-        if (np.diff((lhs * size + left) * size + right) < 0).any():
+        lhs, left, right = (column[grammar.kind_slice(kind)].astype(np.int64) for column in columns)
+        step = np.diff((lhs * size + left) * size + right)
+        if (step < 0).any():
             raise ModelError("is damaged: its rules are not in order")
+        again = np.flatnonzero(step == 0)
+        if again.size and (kind != "unary" or any(grammar.paths[at] == grammar.paths[at + 1] for at in again)):
+            raise ModelError("is damaged: a rule occurs twice")
+    inner = [column[: grammar.lexical_start] for column in columns]
+    used = np.unique(np.concatenate([*inner, columns[0][grammar.lexical_start :], [NONE]]))
+    if used.size != len(grammar.symbols) + 1 or len(grammar.symbol_ids) != len(grammar.symbols):
+        raise ModelError("is damaged: a symbol occurs twice, or in no rule")
+
+
+def _columns(grammar: Grammar) -> tuple[Ints, Ints, Ints]:
+    """Left-hand sides, left and right children of all rules."""
+    return grammar.rule_lhs, grammar.rule_left, grammar.rule_right
 
 
 def _check_tag_grammar(grammar: Grammar) -> None:
@@ -278,7 +290,7 @@ def _check_tag_grammar(grammar: Grammar) -> None:
         [*np.repeat(states + n, n), *(states + n), *states],
         [*np.tile(states, n), *np.full(2 * n, NONE)],
     )
-    found = (array[: grammar.lexical_start] for array in (grammar.rule_lhs, grammar.rule_left, grammar.rule_right))
+    found = (column[: grammar.lexical_start] for column in _columns(grammar))
     if (grammar.n_binary, grammar.n_unary, grammar.n_root) != (n * n, n, n) or not all(
         np.array_equal(a, b) for a, b in zip(expected, found, strict=True)
     ):
@@ -295,10 +307,9 @@ def _check_probabilities(grammar: Grammar, weight: Floats) -> None:
 
 
 def _check_pattern(pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
-        raise ModelError(f"is damaged: {pattern[:60]!r} is not a regular expression") from None
+    """Only patterns that some version of lveg wrote: a hostile one could take forever to match."""
+    if pattern not in ("", EMPTY_ELEMENTS):
+        raise ModelError(f"is damaged: {pattern[:60]!r} is not its pattern of empty elements")
 
 
 def describe_model(model: Loaded) -> dict[str, Any]:

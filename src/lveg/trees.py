@@ -24,14 +24,15 @@ EMPTY_ELEMENTS = r"-NONE- .*|sn\S* \*0\*"
 """Pattern for `label word` of traces (Penn's -NONE-, and the empty subjects of CESS)."""
 
 
-_UNWRITABLE = re.compile(r"[() \t\n\r\v\f]")
+UNWRITABLE = re.compile(r"[() \t\n\r\v\f]")
+"""Characters that a word or label of a bracketed tree cannot have."""
 
 
 def escape_word(word: str) -> str:
     """The word as written in a bracketed tree: brackets as -LRB- and -RRB-, ASCII white space as `_`."""
-    if _UNWRITABLE.search(word) is None:
+    if UNWRITABLE.search(word) is None:
         return word
-    return _UNWRITABLE.sub("_", word.replace("(", "-LRB-").replace(")", "-RRB-"))
+    return UNWRITABLE.sub("_", word.replace("(", "-LRB-").replace(")", "-RRB-"))
 
 
 class Tree:

@@ -204,6 +204,8 @@ AnyChain = TypeVar("AnyChain", bound=ChainFamily)
 
 def with_lexicon(family: AnyChain, grammar: Grammar) -> AnyChain:
     """From a family that lets every word have every tag: a copy that lets it have those of the lexicon."""
+    if (np.diff(family.table.ptr) != family.n_tags).any():
+        raise GrammarError("it needs a family that lets every word have every tag")
     table = tag_table(grammar)
     return replace(family, table=table._replace(rule=family.table.rule[table.tag]))  # type: ignore[type-var]
 

@@ -9,6 +9,15 @@ from lveg.families.family import Arrays, Facts, Stored
 from lveg.families.registry import kinds
 from lveg.grammar.grammar import Floats, Grammar
 
+MOST_PARTS = 64
+"""Maximum number of parts: each may take as long as a whole model."""
+
+
+def check_count(parts: Sequence[object]) -> None:
+    """Raise an error if there are too many parts."""
+    if len(parts) > MOST_PARTS:
+        raise GrammarError(f"it has {len(parts)} parts; there may be at most {MOST_PARTS}")
+
 
 def nested_arrays(parts: Sequence[Stored]) -> Arrays:
     """The arrays of the parts, each prefixed with its part's number."""
@@ -33,6 +42,7 @@ def restore_nested(
     listed = facts.get("parts")
     if list(facts) != ["parts"] or not isinstance(listed, list) or not listed:
         raise GrammarError("its parts are not listed")
+    check_count(listed)
     parts: list[Stored] = []
     for number, item in enumerate(listed):
         if not isinstance(item, dict) or set(item) != {"name", "facts"} or not isinstance(item["facts"], dict):

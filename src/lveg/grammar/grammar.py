@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from lveg.errors import GrammarError
 from lveg.grammar.binarise import Binarisation, Derivation, Step, binarise
 from lveg.grammar.lexicon import Lexicon, LexiconOptions, build_lexicon
 from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
-from lveg.trees import Tree
+from lveg.trees import UNWRITABLE, Tree
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
@@ -251,6 +252,19 @@ class Grammar:
         return " -> ".join((head, *middle, " ".join(tail)))
 
 
+_BREAKS = re.compile(r"[\t\n\r\v\f]")
+
+
+def check_labels(grammar: Grammar, in_brackets: bool) -> None:
+    """Raise an error unless labels can be written, in bracketed trees or in the columns of CoNLL-U."""
+    labels = {symbol.label for symbol in grammar.symbols}.union(*grammar.paths)
+    for label in sorted(labels):
+        if not label or (UNWRITABLE if in_brackets else _BREAKS).search(label):
+            raise GrammarError(
+                f"the label {label[:60]!r} cannot be written: it is empty or has white space or brackets"
+            )
+
+
 def same_rules(one: Grammar, other: Grammar) -> bool:
     """Whether two grammars have the same symbols, rules and terminals, whatever their counts."""
     arrays = ("rule_lhs", "rule_left", "rule_right")
@@ -336,7 +350,9 @@ def tree_grammar(trees: Sequence[Tree], scheme: Binarisation, options: LexiconOp
         tagged.append([(leaf.word or "", leaf.label) for leaf in tree.leaves()])
     if not tagged:
         raise GrammarError("there are no trees to learn from")
-    return build_grammar(counts, tagged, options)
+    grammar = build_grammar(counts, tagged, options)
+    check_labels(grammar, in_brackets=True)
+    return grammar
 
 
 def tag_grammar(tagged: Sequence[Sequence[tuple[str, str]]], options: LexiconOptions) -> Grammar:
@@ -362,4 +378,6 @@ def tag_grammar(tagged: Sequence[Sequence[tuple[str, str]]], options: LexiconOpt
             counts[Symbol(PHRASE, labels[-1]), Symbol(TAG, labels[-1]), None, ()] += 1
         for tag, other in pairwise(labels):
             counts[Symbol(PHRASE, tag), Symbol(TAG, tag), Symbol(PHRASE, other), ()] += 1
-    return build_grammar(counts, tagged, options)
+    grammar = build_grammar(counts, tagged, options)
+    check_labels(grammar, in_brackets=False)
+    return grammar

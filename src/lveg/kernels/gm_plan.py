@@ -190,7 +190,8 @@ def number_blocks(packed: Any, ptr: Any) -> tuple[Any, Any, Any, Any]:
     """(where the block of each use begins, and slot, rule and begin of every block) of concatenated plans.
 
     Uses are in order of plan, node, query, entry. ptr: the components of a rule; a block has a row for each component
-    of its rule, with a number for each component of its slot. The begins have one more element, the total size.
+    of its rule, with a number for each component of its slot. The begins have one more element, the total size; if that
+    is not below 2**31, it is -1, and there are no blocks.
     """
     n_rules = ptr.shape[0] - 1
     # The rules of a symbol and the slots with that symbol form a small matrix, which marks the pairs that occur. Ranks,
@@ -247,6 +248,9 @@ def number_blocks(packed: Any, ptr: Any) -> tuple[Any, Any, Any, Any]:
                         slots[count], rules[count], begins[count] = slot, rule, size
                         size += (ptr[rule + 1] - ptr[rule]) * (ptr[slot // 2 + 1] - ptr[slot // 2])
                         count += 1
+                        if size >= 2**31 - 1:
+                            begins[0] = -1
+                            return use, slots[:0], rules[:0], begins[:1]
                     use[at] = place_of[place] - 1
                     at += 1
         plan += packed[plan]

@@ -66,7 +66,7 @@ def make_app(pool: Pool, host: str) -> Starlette:
 
     supplies = pool.supplies
     models = Models(pool.facts, supplies.max_words, __version__)
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/api/parse", _work(pool, ParseRequest), methods=["POST"]),
             Route("/api/tag", _work(pool, TagRequest), methods=["POST"]),
@@ -82,6 +82,8 @@ def make_app(pool: Pool, host: str) -> Starlette:
         exception_handlers={ApiError: _problem, HTTPException: _http_problem, ClientDisconnect: _gone},
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False  # Starlette fails to redirect if the query is not UTF-8
+    return app
 
 
 Endpoint = Callable[[HttpRequest], Awaitable[Response]]

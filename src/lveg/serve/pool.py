@@ -20,8 +20,12 @@ from lveg.serve.supplies import Supplies
 COMPILING = "compiling"
 """What a worker says once if it has to compile kernels."""
 
-QUEUE = 8
-"""How many requests per worker the server takes at a time; all but one of them wait."""
+QUEUE, FEW = 8, 2
+"""How many requests per worker the server takes at a time; all but one of them wait. Under lasting load it takes only
+few: they are answered soon, and the others are told at once that the server is busy."""
+
+LASTING = 1.0
+"""Seconds after which load is lasting: requests have always waited, or were refused."""
 
 RETRY = 1.0
 """Seconds until a worker that could not start is started again."""
@@ -111,6 +115,7 @@ class Pool:
         """Start the first worker and wait until it is ready; it compiles what has to be compiled."""
         self.supplies, self.size, self.deadline = supplies, workers, deadline
         self.pending = 0
+        self.calm = self.refused = -LASTING
         self.is_open = True
         self.threads = ThreadPoolExecutor(2 * workers)  # each worker is waited for by one, and replaced by one
         self.workers = [Worker(supplies)]
@@ -152,7 +157,12 @@ class Pool:
 
         is_wanted: whether the client still waits, asked when a worker is free.
         """
-        if self.pending >= QUEUE * self.size:
+        now = time.monotonic()
+        if self.pending < self.size:
+            self.calm = now
+        is_lasting = now - self.calm > LASTING or now - self.refused < LASTING
+        if self.pending >= (FEW if is_lasting else QUEUE) * self.size:
+            self.refused = now
             raise busy()
         self.pending += 1
         try:

@@ -14,25 +14,66 @@ from lveg.serve.app import make_app
 from lveg.serve.pool import Pool
 
 HEADER_SECONDS = 10.0
-"""How long the first header may take to arrive."""
+"""How long the header of each request may take to arrive, counted from the connection or from the last answer."""
+
+UNREAD_SECONDS = 10.0
+"""How long a client may leave a large answer unread."""
 
 MAX_HEADER = 16_384
 """Bytes of the largest header."""
 
 MAX_CONNECTIONS = 200
-"""Further connections are told that the server is busy."""
+"""Beyond this, a new connection takes the place of the one that has been silent the longest; if there is none, it is
+told that the server is busy."""
 
 
 class _Protocol(H11Protocol):
-    """Closes connections that send no complete header in time."""
+    """Ends connections that send no complete header in time, that read no answer, or that are in the way of others."""
+
+    silent_since: float
+    silence: asyncio.TimerHandle
+    unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        others = [one for one in self.connections if isinstance(one, _Protocol) and not one.transport.is_closing()]
+        silent = [other for other in others if other.is_silent]
+        if len(others) >= MAX_CONNECTIONS - 1 and silent:
+            min(silent, key=lambda other: other.silent_since).transport.abort()
         super().connection_made(transport)
-        self.loop.call_later(HEADER_SECONDS, self._close_if_silent)
+        self._await_header()
 
-    def _close_if_silent(self) -> None:
-        if self.cycle is None:
-            self.transport.close()
+    @property
+    def is_silent(self) -> bool:
+        """Whether no request has arrived since the connection was made or the last answer was sent."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _await_header(self) -> None:
+        self.silent_since = self.loop.time()
+        self.silence = self.loop.call_later(HEADER_SECONDS, self._end_if_silent)
+
+    def _end_if_silent(self) -> None:
+        if self.is_silent:
+            self.transport.abort()
+
+    def on_response_complete(self) -> None:
+        self.silence.cancel()
+        self._await_header()
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self.unread is not None:
+            self.unread.cancel()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.silence.cancel()
+        if self.unread is not None:
+            self.unread.cancel()
+        super().connection_lost(exc)
 
 
 def listen(host: str, port: int) -> socket.socket:

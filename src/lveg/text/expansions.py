@@ -12,6 +12,7 @@ from lveg.text.tokens import TokenSentence
 Rule = tuple[int, tuple[str, ...]]
 """How many characters are cut from the end of a token, and what replaces them: the first word's end, then words."""
 
+_LONGEST = 64  # characters of an ending; a longer token is known only as a whole
 _START = "\n"  # stands before the first character, so that a whole token is an ending too
 
 
@@ -29,7 +30,7 @@ class Expansions:
         for token, words in self.lexicon.items():
             rule = _rule(token, words)
             marked = _START + token
-            for length in range(max(rule[0], 1), len(marked) + 1):
+            for length in {*range(max(rule[0], 1), min(len(marked), _LONGEST) + 1), len(marked)}:
                 votes[marked[-length:]][rule] += 1
         return {ending: min(found, key=lambda rule: (-found[rule], rule)) for ending, found in votes.items()}
 
@@ -41,7 +42,7 @@ class Expansions:
     def words(self, token: str) -> tuple[str, ...]:
         """The words of a multiword token; the token itself if no ending is known."""
         marked = _START + _lowered(token)
-        for start in range(len(marked)):
+        for start in (0, *range(max(1, len(marked) - _LONGEST), len(marked))):
             if (rule := self.rules.get(marked[start:])) is not None:
                 return _applied(token, rule)
         return (token,)

@@ -12,8 +12,8 @@ from lveg.text.tokens import Token, TokenSentence, paragraphs
 
 _APOSTROPHE = "['’]"
 _TOKEN = re.compile(
-    r"""(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>"“”]*[\w/&=#]     # a URL, without the punctuation after it
-    | [\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)*(?<=\w)                 # an e-mail address
+    r"""(?:[a-z][a-z0-9+.-]{0,30}://|www\.)[^\s<>"“”]*[\w/&=#] # a URL, without the punctuation after it
+    | [\w.+-]{1,64}@\w[\w-]*(?:\.\w[\w-]*)*(?<=\w)            # an e-mail address
     | \.(?:[ ]?\.)+ | …                                       # an ellipsis
     | --+ | — | –                                             # dashes
     | `` | '' | [A-Z]{1,2}\$(?=\d)                            # quotes; US$, C$
@@ -25,6 +25,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _CONTRACTION = re.compile(rf"(?<=\w)n{_APOSTROPHE}t$|(?<=[\w.]){_APOSTROPHE}(?:s|re|ve|ll|d|m)$", re.IGNORECASE)
+_LONGEST_END = 3  # characters of a contraction
 _COMPOUNDS = {
     "cannot": 3, "gonna": 3, "gotta": 3, "wanna": 3, "lemme": 3, "gimme": 3, "'tis": 2, "'twas": 2, "d'ye": 2,
     "more'n": 4,
@@ -117,10 +118,12 @@ def _parts(surface: str) -> list[str]:
     if (at := _COMPOUNDS.get(surface.lower().replace("’", "'"))) is not None:
         return [surface[:at], surface[at:]]
     ends: list[str] = []
-    while not _ADDRESS.match(surface) and (match := _CONTRACTION.search(surface)) is not None:
-        surface = surface[: match.start()]
-        ends.insert(0, match[0])
-    return [surface, *ends]
+    last = len(surface)
+    if not _ADDRESS.match(surface):
+        while (match := _CONTRACTION.search(surface, max(0, last - _LONGEST_END), last)) is not None:
+            last = match.start()
+            ends.append(match[0])
+    return [surface[:last], *reversed(ends)]
 
 
 def _opens(text: str, start: int, end: int) -> bool:
@@ -186,7 +189,7 @@ def _may_end(word: str, following: str) -> bool:
 
 def _join(sentence: list[_Piece], word: _Piece, period: _Piece, ends: bool) -> None:
     """Join an abbreviation with its period; at the end of a sentence the period stays apart, or is doubled."""
-    at = next(index for index, piece in enumerate(sentence) if piece is period)
+    at = next(index for index in range(len(sentence) - 1, 0, -1) if sentence[index] is period)
     surface = word.surface + period.surface
     if not ends or surface == _DOUBLED:
         sentence[at - 1 : at + 1] = [_Piece(surface, surface, period.space_after, ends)]

@@ -89,6 +89,9 @@ class Sentence:
         at = _column_number(name)
         if at == 0:
             raise ValueError("the ids of a sentence cannot be replaced")
+        for value in set(values):
+            if not value or "\t" in value or "\n" in value or "\r" in value:
+                raise ValueError(f"{value!r} is not allowed in a column: it is empty or contains a tab or line break")
         return self._replaced(at, values)
 
     def with_misc(self, key: str, values: Sequence[str | None]) -> Sentence:
@@ -110,9 +113,6 @@ class Sentence:
 
     def _replaced(self, at: int, values: Sequence[str | None]) -> Sentence:
         self._check_count(values)
-        for value in set(values):
-            if value is not None and (not value or "\t" in value or "\n" in value or "\r" in value):
-                raise ValueError(f"{value!r} is not allowed in a column: it is empty or contains a tab or line break")
         lines = list(self.lines)
         for index, value in zip(self.word_lines, values, strict=True):
             if value is None:
@@ -192,6 +192,10 @@ def numbered_sentences(path: str, faults: Faults, part: Part | None = None) -> I
     lines, word_lines, expected = block.lines, block.word_lines, _EXPECTED[0]
     for number, line in read_lines(path, part):
         if line == "\n" or line == "\r\n":
+            if not lines:  # one of several blank lines
+                yield number, Sentence((), (), line)
+                block.start = number + 1
+                continue
             if block.is_sound(path, faults):
                 yield block.start, Sentence(lines, word_lines, line)
             block = _Block(number + 1)

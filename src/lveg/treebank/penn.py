@@ -17,6 +17,9 @@ _TOKEN = re.compile(r"[()]|[^ \t\r\n\v\f()]+")
 _TREE_START = re.compile(r"[ \t]*\([ \t\r\n\v\f]*([^ \t\r\n\v\f()]*)")
 
 
+_MOST_AGAIN = 2_000_000  # lines that are read again after trees that are never closed
+
+
 class _Open:
     """A bracket that is still open."""
 
@@ -102,8 +105,13 @@ class _Reader:
     def scan(self, lines: Iterable[tuple[int, str]]) -> Iterator[Tree]:
         """The trees in the numbered lines."""
         yield from self._pass(lines)
+        read_again = 0
         while self.stack:
             rest = self.kept[1:]
+            read_again += len(rest)
+            if read_again > _MOST_AGAIN:
+                self._unclosed(" at the end of the file, after many others: what follows it is not read")
+                return
             wrapped = self.first_label in WRAPPERS
             self._unclosed(" at the end of the file")
             # Inside a wrapper, an unindented phrase is part of the broken tree, not a separate tree.

@@ -197,6 +197,8 @@ def _decoded(path: str, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[in
     for number, raw in lines:
         if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
             raw = raw[3:]
+            if not raw:  # a file may consist of a byte-order mark alone
+                continue
         try:
             yield number, raw.decode("utf-8")
         except UnicodeDecodeError as error:

@@ -203,7 +203,7 @@ def _read_jsonl(path: str, faults: Faults, part: Part | None) -> Iterator[Input]
             what = _fault_of(found)
         except msgspec.ValidationError as error:
             what = f'expected an array of words or an object with "words": {error}'
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             empty = not line.strip(" \t\r\n")
             what = "an empty line; an empty sentence is []" if empty else f"not JSON: {error}"
         if what is None:

@@ -206,7 +206,7 @@ class Features(ForestContext):
         check_arrays(arrays, {"key": (np.int32, 1), "steps": (np.int8, 1)})
         check_facts(facts, {})
         key, steps = arrays["key"], arrays["steps"]
-        if key.shape != steps.shape or (key[:1] < 0).any() or (np.diff(key) <= 0).any():
+        if key.shape != steps.shape or (key[:1] < 0).any() or (key[1:] <= key[:-1]).any():
             raise GrammarError("its features are not in order, or their number differs from that of its weights")
         return cls(grammar, table_of(key), GRID * steps)
 

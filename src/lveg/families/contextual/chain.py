@@ -41,8 +41,9 @@ class ContextualChain(Chains):
             raise GrammarError("it needs contexts with the same tags and as many states per tag as its family has")
         if not self.is_lexical and (np.diff(self.family.table.ptr) != self.family.n_tags).any():
             raise GrammarError("it needs a family that lets every word have every tag")
-        if self.pruner is not None and self.pruner.family.n_tags != self.family.n_tags:
-            raise GrammarError("it needs a pruner with the same tags")
+        own_tags = self.family.n_tags, self.is_lexical
+        if self.pruner is not None and (self.pruner.family.n_tags, self.pruner.is_lexical) != own_tags:
+            raise GrammarError("it needs a pruner that lets words have the same tags")
 
     @cached_property
     def value(self) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check
 from lveg.families.forest import SUMS, Ask, ForestFamily, Mask, Posterior
 from lveg.families.insight import Insight
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
+from lveg.families.registry import kinds
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.cvg import HEAD, Net, add_to_words, compose, fill_words, go_back, spread, sum_up, tree_edges
@@ -77,11 +79,11 @@ class Form:
     @property
     def size(self) -> int:
         """The number of parameters."""
-        return sum(int(np.prod(shape)) for shape in self._shapes)
+        return sum(map(math.prod, self._shapes))
 
     def net(self, vector: Floats) -> Net:
         """Views of a vector that has one element per parameter."""
-        ends = np.cumsum([0, *(np.prod(shape, dtype=int) for shape in self._shapes)]).tolist()
+        ends = np.cumsum([0, *map(math.prod, self._shapes)]).tolist()
         parts = [vector[first:last] for first, last in pairwise(ends)]
         return Net(*(part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)))
 
@@ -198,6 +200,8 @@ class Cvg(ForestFamily):
         (base,) = restore_nested(["parser"], cls.name, grammar, weight, inner, {"parts": facts["parts"][:1]})
         if not isinstance(base, ForestFamily) or len(facts["parts"]) != 1:
             raise GrammarError("it needs one base, which gives weights to trees")
+        if kinds("parser")[base.name].is_layer or kinds("parser")[base.name].has_base:
+            raise GrammarError("its base is built on another family itself")
         if facts["dim"] < 1:
             raise GrammarError("its vectors have no dimensions")
         form = Form(Inputs.restore(rest, facts), units_of(grammar), facts["dim"])

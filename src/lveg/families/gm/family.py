@@ -71,6 +71,8 @@ class Gm(ForestFamily):
             raise GrammarError("there is not one weight per component")
         if not (int(self.first[0]) == 0 and size == int(self.first[1]) <= int(self.first[2]) <= columns):
             raise GrammarError("means do not have one column per Gaussian")
+        if dim < 1:
+            raise GrammarError("its subtype vectors have no dimensions")
         if self.log_std.shape not in ((1, columns), (dim, columns)):
             raise GrammarError("standard deviations must be one per Gaussian, or one per dimension")
         for array in (self.log_weight, self.mean, self.log_std):
@@ -232,6 +234,8 @@ class Gm(ForestFamily):
     def _overlaps(self, packed: Ints) -> tuple[Table, tuple[Ints, Ints, Ints]]:
         """The overlaps that plans use, and the slots, rules and begins of their blocks."""
         use, slots, rules, begins = number_blocks(packed, self.ptr)
+        if begins[-1] < 0:
+            raise GrammarError("its rules have too many components for this sentence")
         overlap = np.empty(begins[-1])
         fill_overlaps(self.components, self.most, slots, rules, begins, overlap)
         return Table(overlap, use, _NOTHING), (slots, rules, begins)

@@ -10,6 +10,7 @@ from lveg.errors import UsageError
 from lveg.learning.options import FORESTS, ForestOptions, GradientOptions
 from lveg.options import option
 
+MOST_COMPONENTS = 64
 COVARIANCES = ("spherical", "diagonal")
 
 MIXTURES, PRUNING = "Mixtures", "Component pruning (an approximation of the paper; exact inference does not need it)"
@@ -19,7 +20,7 @@ MIXTURES, PRUNING = "Mixtures", "Component pruning (an approximation of the pape
 class GmOptions(ForestOptions, GradientOptions):
     """Training options of Gaussian mixture grammars; docs/decisions/0006 has the reasons for the defaults."""
 
-    components: int = option(4, "Gaussians per rule.", group=MIXTURES, least=1, most=64)
+    components: int = option(4, "Gaussians per rule.", group=MIXTURES, least=1, most=MOST_COMPONENTS)
     dim: int = option(3, "Dimensions of a subtype vector.", group=MIXTURES, least=1, most=100)
     covariance: str = option(
         "spherical", "One variance per Gaussian, or one per dimension.", group=MIXTURES, choices=COVARIANCES

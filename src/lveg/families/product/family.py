@@ -12,7 +12,7 @@ from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import Judge, Mask, Posterior
 from lveg.families.insight import Insight
-from lveg.families.nested import nested_arrays, nested_facts, restore_nested
+from lveg.families.nested import check_count, nested_arrays, nested_facts, restore_nested
 from lveg.forest.forest import Forest
 from lveg.forest.reasons import LATENT, RULES, Part, difference, mixture, rule_terms
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -31,6 +31,7 @@ class Product(Judge):
     def __post_init__(self) -> None:
         if not self.members:
             raise GrammarError("a product needs at least one grammar")
+        check_count(self.members)
 
     @property
     def p_min(self) -> float:  # type: ignore[override]

@@ -11,6 +11,7 @@ import numpy as np
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size
 from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, count_packed, pack
+from lveg.families.shared.options import MOST_COMPONENTS
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.factors import split_factors
@@ -112,7 +113,9 @@ class Shared(ForestFamily):
         found = Parameters(**arrays)
         components, dim = found.lhs_mean.shape
         expected = shapes(grammar, components, dim, found.region_mean.shape[1])
-        if found.region_mean.shape[1] < 1 or tuple(array.shape for array in found) != expected:
+        if min(dim, found.region_mean.shape[1]) < 1 or not 1 <= components <= MOST_COMPONENTS:
+            raise GrammarError(f"it needs dimensions, parts of regions, and from 1 to {MOST_COMPONENTS} components")
+        if tuple(array.shape for array in found) != expected:
             raise GrammarError("its arrays do not have the shapes that its rules need")
         return cls.of(rules_of(grammar), found)
 

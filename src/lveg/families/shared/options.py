@@ -9,12 +9,15 @@ from lveg.options import option, with_default
 
 SPACE = "Space"
 
+MOST_COMPONENTS = 1024
+"""Time and memory are quadratic in the number of Gaussians."""
+
 
 @dataclass(frozen=True)
 class SharedOptions(ForestOptions, GradientOptions):
     """Options for training a grammar in one space; docs/decisions/0017 has the reasons for the defaults."""
 
-    components: int = option(32, "Gaussians that all rules share.", group=SPACE, least=1, most=1024)
+    components: int = option(32, "Gaussians that all rules share.", group=SPACE, least=1, most=MOST_COMPONENTS)
     dim: int = option(8, "Dimensions of the space.", group=SPACE, least=1, most=100)
     parts: int = option(1, "Gaussians that make up the region of a symbol.", group=SPACE, least=1, most=64)
     spread: float = option(

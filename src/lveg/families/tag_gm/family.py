@@ -11,7 +11,7 @@ from lveg.errors import GrammarError
 from lveg.families.chain import ChainFamily, open_table, tag_table
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.families.gm.mixture import Mixture, mixture_of
-from lveg.families.gm.options import COVARIANCES
+from lveg.families.gm.options import COVARIANCES, MOST_COMPONENTS
 from lveg.families.insight import Insight, tag_view
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.chain import Posteriors, TagTable
@@ -42,8 +42,8 @@ class TagGm(ChainFamily):
     def __post_init__(self) -> None:
         if self.covariance not in COVARIANCES:
             raise GrammarError(f"covariance {self.covariance!r} is not one of {', '.join(COVARIANCES)}")
-        if min(self.components, self.dim) < 1:
-            raise GrammarError("a rule has at least one component, and a subtype at least one dimension")
+        if not 1 <= self.components <= MOST_COMPONENTS or self.dim < 1:
+            raise GrammarError(f"a rule has from 1 to {MOST_COMPONENTS} components, and a subtype some dimensions")
         check_value(self.value, sum(rows * columns for rows, columns in self.shapes), MOST_PARAMETER)
 
     @property
