@@ -8,6 +8,7 @@ worker costs only time; a worker that lacks something says so, and the part is s
 from __future__ import annotations
 
 import io
+import logging
 import pickle
 import time
 import weakref
@@ -45,6 +46,9 @@ IDLE = 900.0
 """Seconds after which a worker may forget a run that has not asked for anything; if it still goes on, it is asked to
 send everything again."""
 
+CONNECT = 10.0
+"""Seconds to wait for the answer of a scheduler."""
+
 TRIALS = 5
 """How often a part is sent again after all workers that had it were lost."""
 
@@ -66,20 +70,19 @@ class News(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What a part of some work needs: names of a run, of everything it still uses, of the work; a version of the
-    parameters. setting: the versions of the programs that must be the same for the same result."""
+    """What a part of some work needs: the names of a run, of everything that it still uses, and of the work.
+
+    setting: the versions of the programs that must be the same for the same result.
+    """
 
     run: str
     live: frozenset[str]
     work: str
-    version: int
     setting: tuple[str, ...]
 
 
-class Lacking(NamedTuple):
+class Lacking:
     """The reply of a worker that lacks a parcel or the parameters before the last step."""
-
-    address: str
 
 
 # What runs on workers.
@@ -105,9 +108,12 @@ class Tool:
     function: Callable[[Any], Any] | None = None
 
     def update(self, news: News) -> bool:
-        """Prepare the work for other parameters; returns whether that was possible."""
-        if self.version == news.version:
-            return True
+        """Prepare the work for newer parameters; returns whether it is ready for them.
+
+        Parameters are changed in place, which is safe: those before are no longer used when there are newer ones.
+        """
+        if self.version >= news.version:
+            return self.version == news.version
         if not news.since:
             self.values = [np.empty(0)] * len(news.vectors)
         elif self.version != news.since:
@@ -132,8 +138,8 @@ def do_part(order: Order, item: Any, news: News, parcels: Sequence[Parcel]) -> A
     bench = _bench(order.run)
     with bench.lock:
         tool = _tool(bench, order, parcels)
-        if tool is None or not tool.update(news) or tool.version != order.version:
-            return Lacking(_address())
+        if tool is None or not tool.update(news):
+            return Lacking()
         function = tool.function
     assert function is not None
     return function(item)
@@ -226,7 +232,7 @@ class _Pickler(pickle.Pickler):
 
 
 def _restored(kind: type, fields: dict[str, Any]) -> Any:
-    found = object.__new__(kind)
+    found: Any = object.__new__(kind)
     found.__dict__.update(fields)
     return found
 
@@ -289,8 +295,9 @@ class Cluster:
         with self._messages():
             name = self._send(work)
             self._publish(name, values)
-            places = self._assigned(len(rows))
-        ahead = AHEAD * max(1, len(places))
+            threads = self._client.nthreads()
+            places = self._places[len(rows)] = balanced(self._places.get(len(rows), []), len(rows), threads)
+        ahead = AHEAD * max(1, sum(threads.values()))
         waiting: deque[Any] = deque()
         for number in range(len(rows)):
             with self._messages():
@@ -309,12 +316,9 @@ class Cluster:
         """Turn the loss of the scheduler into an error that says what to do."""
         try:
             yield
-        except (CancelledError, OSError) as error:
-            if isinstance(error, UsageError):
-                raise
-            raise UsageError(
-                f"{self._address}: the scheduler is gone ({error}); start it again and continue with --resume"
-            ) from None
+        except (CancelledError, OSError):
+            message = f"{self._address}: the scheduler is gone; start it again and continue with --resume"
+            raise UsageError(message) from None
 
     def _send(self, work: Any) -> str:
         """The name of an object, which is sent with the examples that it uses, unless it has been sent before."""
@@ -340,7 +344,8 @@ class Cluster:
     def _publish(self, name: str, values: Sequence[Floats]) -> None:
         """Send what changed in the parameters of some work; forget work that is no longer used."""
         live = set(self._names.values())
-        for book in (self._parcels, self._published, *self._known.values()):
+        books: tuple[dict[str, Any], ...] = (self._parcels, self._published, *self._known.values())
+        for book in books:
             for gone in book.keys() - live:
                 del book[gone]
         old = self._published.get(name)
@@ -365,17 +370,12 @@ class Cluster:
             present.whole = self._keep(News(0, present.version, list(vectors)))
         return present.whole
 
-    def _assigned(self, number: int) -> list[str]:
-        """A worker for each of some items."""
-        self._places[number] = balanced(self._places.get(number, []), number, self._client.nthreads())
-        return self._places[number]
-
     def _submit(self, name: str, item: Any, place: str) -> Any:
         """Ask for a part of some work, preferably on a certain worker; sends what that worker does not have."""
         known = self._known.get(place, {})
         needed = [*self._parcels[name][1], name]
         parcels = [self._parcels[one][0] for one in needed if one not in known]
-        order = Order(self._run, frozenset(self._names.values()), name, self._published[name].version, setting())
+        order = Order(self._run, frozenset(self._names.values()), name, setting())
         return self._client.submit(
             do_part, order, item, self._news(name, known.get(name, 0)), parcels, pure=False,
             key=f"lveg-part-{self._run}-{next(self._numbers)}", workers=[place] if place else None,
@@ -401,7 +401,7 @@ class Cluster:
                         f"{self._address}: workers end again and again; do they have enough memory? "
                         "Continue with --resume"
                     ) from None
-                found = Lacking(place)
+                found = Lacking()
             if not isinstance(found, Lacking):
                 break
             self._known.pop(place, None)
@@ -468,11 +468,16 @@ def connected(address: str, report: Report = silent) -> Iterator[Cluster]:
                 raise UsageError(f"--cluster {address}: expected the number of processes, such as local:4")
             target = stack.enter_context(
                 LocalCluster(
-                    n_workers=int(number), threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+                    n_workers=int(number),
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=None,
+                    memory_limit=0,
+                    silence_logs=logging.ERROR,
                 )
             )
         try:
-            client = stack.enter_context(Client(target, timeout=20, name="lveg"))
+            client = stack.enter_context(Client(target, timeout=CONNECT, name="lveg"))
         except (OSError, TimeoutError, ValueError) as error:
             raise UsageError(f"--cluster {address}: cannot connect: {error or 'no answer'}") from None
         found = Cluster(client, address, report)

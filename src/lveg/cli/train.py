@@ -164,8 +164,8 @@ def _command(task: str, kinds: Sequence[Kind]) -> Callable[..., None]:
     config_help = "Read options from this file, as written by `lveg info MODEL --config`; flags take precedence."
     log_help = "Append training events to this file, as JSON lines."
     cluster_help = (
-        "Train on the workers of a Dask scheduler, such as tcp://host:8786, or on N processes of this machine: local:N. "
-        "The model is the same as without. Needs lveg\\[cluster]."
+        "Train on the workers of a Dask scheduler, such as tcp://host:8786, or on N processes of this machine: "
+        "local:N. The model is the same as without. Needs lveg\\[cluster]."
     )
     parameters = [
         _parameter("train", list[Path], typer.Argument(..., metavar="TRAIN...", help=_DATA[task])),

@@ -106,3 +106,8 @@ def make_all(examples: Examples, run: Run, what: str = "building forests") -> Ex
     held, spilled = (round(size / 2**20, 1) for size in (examples.held, examples.spilled))
     run.report("forests", {"sentences": total, "mib": held, "mib_on_disk": spilled})
     return examples
+
+
+def blocks(size: int, length: int) -> list[range]:
+    """The numbers of `size` examples in blocks of this length, the last one shorter."""
+    return [range(first, min(first + length, size)) for first in range(0, size, length)]

@@ -23,7 +23,7 @@ from lveg.kernels.factors import N_EDGES, sum_of
 from lveg.learning.adam import Adam
 from lveg.learning.data import TreeData
 from lveg.learning.epochs import Descent, batches, run_epochs
-from lveg.learning.examples import Examples
+from lveg.learning.examples import Examples, blocks
 from lveg.learning.gradient import Gradient
 from lveg.learning.optimiser import Fixed, Optimiser
 from lveg.learning.options import EpochOptions, ForestOptions
@@ -112,8 +112,7 @@ def likely_part(grammar: Grammar, base: ForestFamily, least: float, forest: Fore
 
 def grown_contexts(started: Contextual, examples: Examples, run: Run) -> list[ForestContext]:
     """The contexts with parameters for what occurs in the examples."""
-    blocks = [range(first, min(first + PART, len(examples))) for first in range(0, len(examples), PART)]
-    found = list(run.map(partial(occurring_at, started, examples), blocks))
+    found = list(run.map(partial(occurring_at, started, examples), blocks(len(examples), PART)))
     return [context.grown([keys[number] for keys in found]) for number, context in enumerate(started.contexts)]
 
 

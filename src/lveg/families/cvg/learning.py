@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +23,8 @@ from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.cvg import sum_up
 from lveg.learning.adagrad import AdaGrad
 from lveg.learning.data import TreeData
-from lveg.learning.epochs import Descent, run_epochs
-from lveg.learning.examples import Examples, make_all
+from lveg.learning.epochs import PART, Descent, run_epochs
+from lveg.learning.examples import Examples, blocks, make_all
 from lveg.learning.gradient import Gradient
 from lveg.learning.memory import check_memory
 from lveg.learning.options import EpochOptions
@@ -232,10 +233,10 @@ class Lists:
 
 def useful_lists(examples: Examples, run: Run) -> Ints:
     """The numbers of the lists that are not empty."""
-    is_useful = list(run.map(partial(is_useful_at, examples), range(len(examples))))
-    return np.flatnonzero(is_useful).astype(np.int32)
+    found = run.map(partial(is_useful_at, examples), blocks(len(examples), PART))
+    return np.flatnonzero(list(chain.from_iterable(found))).astype(np.int32)
 
 
-def is_useful_at(examples: Examples, values: Sequence[Floats]) -> Callable[[int], bool]:
-    """Computes whether the list with some number is not empty."""
-    return lambda number: len(examples.gather([number])) > 0
+def is_useful_at(examples: Examples, values: Sequence[Floats]) -> Callable[[Sequence[int]], list[bool]]:
+    """Computes which of the lists with some numbers are not empty."""
+    return lambda numbers: [len(examples.gather([number])) > 0 for number in numbers]

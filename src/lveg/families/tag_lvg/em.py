@@ -12,7 +12,7 @@ from lveg.families.tag_lvg.family import TagLvg, logs, normalise
 from lveg.grammar.estimate import TRANSITION_PRIOR
 from lveg.grammar.grammar import Floats, Grammar
 from lveg.kernels.chain_lvg import LvgArrays
-from lveg.learning.examples import Examples
+from lveg.learning.examples import Examples, blocks
 from lveg.learning.run import Run, Work
 
 PART = 512
@@ -65,10 +65,8 @@ class TagEm:
 
     def _expected(self, model: TagLvg) -> tuple[Floats, float]:
         """The expected uses of all parameters, and the log likelihood."""
-        size = len(self.examples)
-        parts = [range(first, min(first + PART, size)) for first in range(0, size, PART)]
         total, log_z = np.zeros_like(model.value), 0.0
-        for use, part in self.run.map(self._uses_at, parts, [model.value]):
+        for use, part in self.run.map(self._uses_at, blocks(len(self.examples), PART), [model.value]):
             total += use
             log_z += part
         return total, log_z
