@@ -64,7 +64,8 @@ class Machines:
         raise TimeoutError("the scheduler does not start")
 
     def _start(self, command: list[str], before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-        environment = os.environ | {"PYTHONPATH": str(_SOURCE)}
+        paths = [str(_SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
         return subprocess.Popen(
             [*before, sys.executable, "-m", "dask", *command], env=environment, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -47,7 +47,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("parser", {"model": "gm", "context": "none", "batch": COUNT, "sparsity": 0.1}),
     ("parser", {"model": "split-merge", "context": "none"}),
     ("parser", {"model": "lvg", "context": "features", "context_epochs": 1, "context_batch": 33}),
-    ("tagger", {"model": "forms", "batch": COUNT}),
+    ("tagger", {"model": "forms", "context": "forms", "batch": COUNT}),
 ]
 
 

@@ -178,8 +178,8 @@ def forget(run: str) -> None:
         _benches.pop(run, None)
 
 
-def keep(parcel: Parcel | News) -> Parcel | News:
-    """The same; a task, so that the scheduler can have it done again if the worker that has the result is lost."""
+def keep(parcel: Parcel) -> Parcel:
+    """The same parcel: see `Cluster._keep`."""
     return parcel
 
 
@@ -261,7 +261,7 @@ class Published:
 
 @dataclass
 class Traffic:
-    """Bytes of arrays sent and received, and the number of parts; copies from worker to worker are not counted."""
+    """Bytes of messages and results, and the number of parts; copies from worker to worker are not counted."""
 
     sent: int = 0
     received: int = 0
@@ -333,13 +333,32 @@ class Cluster:
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise UsageError(f"this model cannot be trained on a cluster: {error}") from None
         parcel = Parcel(name, file.getvalue(), tuple(pickler.needs))
-        self.traffic.sent += len(parcel.data)
         self._parcels[name] = self._keep(parcel), parcel.needs
         return name
 
-    def _keep(self, message: Parcel | News) -> Any:
-        """A message, kept by the scheduler for workers that need it."""
-        return self._client.submit(keep, message, key=f"lveg-message-{self._run}-{next(self._numbers)}", pure=False)
+    def _keep(self, parcel: Parcel) -> Any:
+        """A parcel, as a task: the scheduler has it unpacked again if the worker that had it is lost."""
+        self.traffic.sent += size_of(parcel)
+        return self._client.submit(keep, parcel, key=f"lveg-parcel-{self._run}-{next(self._numbers)}", pure=False)
+
+    def _scatter(self, news: News) -> Any:
+        """Parameters, sent to one worker, from which others get them: the scheduler does not touch them."""
+        self.traffic.sent += size_of(news)
+        while True:
+            if self._has_workers():
+                try:
+                    return self._client.scatter(news, hash=False)
+                except OSError:  # the worker that was chosen may have been lost
+                    if self._client.status != "running":
+                        raise
+            time.sleep(WAIT / 5)
+
+    def _has_workers(self) -> bool:
+        """Whether there are workers; reports if there are none."""
+        if self._client.nthreads():
+            return True
+        self._report("cluster", {"note": f"{self._address}: waiting for a worker"})
+        return False
 
     def _publish(self, name: str, values: Sequence[Floats]) -> None:
         """Send what changed in the parameters of some work; forget work that is no longer used."""
@@ -355,7 +374,7 @@ class Cluster:
         found = [difference(before, value) for before, value in zip(old.values, values, strict=True)]
         if any(one is not None for one in found):
             news = News(old.version, old.version + 1, found)
-            self._published[name] = Published(news.version, old.values, self._keep(news))
+            self._published[name] = Published(news.version, old.values, self._scatter(news))
             for before, one in zip(old.values, found, strict=True):
                 if one is not None:
                     one.write_to(before)
@@ -367,7 +386,7 @@ class Cluster:
             return present.news
         if present.whole is None:
             vectors = [Changes(None, value.copy()) for value in present.values]
-            present.whole = self._keep(News(0, present.version, list(vectors)))
+            present.whole = self._scatter(News(0, present.version, list(vectors)))
         return present.whole
 
     def _submit(self, name: str, item: Any, place: str) -> Any:
@@ -391,8 +410,7 @@ class Cluster:
             try:
                 found = future.result(timeout=WAIT)
             except TimeoutError:
-                if not self._client.nthreads():
-                    self._report("cluster", {"note": f"{self._address}: waiting for a worker"})
+                self._has_workers()
                 continue
             except KilledWorker:
                 trials += 1
@@ -401,6 +419,12 @@ class Cluster:
                         f"{self._address}: workers end again and again; do they have enough memory? "
                         "Continue with --resume"
                     ) from None
+                found = Lacking()
+            except CancelledError as error:
+                if getattr(error, "reason", "") == "scheduler-connection-lost" or self._client.status != "running":
+                    raise
+                # The worker from which the others get the parameters was lost.
+                self._published[name].news = self._published[name].whole = None
                 found = Lacking()
             if not isinstance(found, Lacking):
                 break
@@ -441,9 +465,9 @@ def difference(old: Floats, new: Floats) -> Changes | None:
 
 
 def size_of(found: Any) -> int:
-    """The number of bytes of the arrays in a result."""
-    if isinstance(found, np.ndarray):
-        return int(found.nbytes)
+    """The number of bytes of the arrays and pickles in a message or a result."""
+    if isinstance(found, np.ndarray | bytes):
+        return memoryview(found).nbytes
     return sum(map(size_of, found)) if isinstance(found, tuple | list) else 0
 
 
@@ -460,7 +484,7 @@ def connected(address: str, report: Report = silent) -> Iterator[Cluster]:
         raise UsageError("--cluster needs dask.distributed: pip install 'lveg[cluster]'") from None
     kind, _, number = address.partition(":")
     with ExitStack() as stack:
-        # Parameters are sent as tasks on purpose: see `keep`.
+        # Parcels are sent as tasks on purpose: see `Cluster._keep`.
         stack.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}))
         target: Any = address
         if kind == "local":
@@ -477,7 +501,7 @@ def connected(address: str, report: Report = silent) -> Iterator[Cluster]:
                 )
             )
         try:
-            client = stack.enter_context(Client(target, timeout=CONNECT, name="lveg"))
+            client = stack.enter_context(Client(target, timeout=CONNECT, name="lveg", direct_to_workers=True))
         except (OSError, TimeoutError, ValueError) as error:
             raise UsageError(f"--cluster {address}: cannot connect: {error or 'no answer'}") from None
         found = Cluster(client, address, report)

@@ -22,11 +22,6 @@ class Changes(NamedTuple):
     indices: Ints | None
     elements: Floats
 
-    @property
-    def nbytes(self) -> int:
-        """Their size."""
-        return int(self.elements.nbytes + (0 if self.indices is None else self.indices.nbytes))
-
     def write_to(self, vector: Floats) -> None:
         """Put the elements into a vector."""
         if self.indices is None:
