@@ -1,6 +1,6 @@
 """Workers in other processes against threads: CPU time and bytes per step of training, and what the scheduler costs.
 
-    python benchmarks/bench_cluster.py [sentences]
+    python benchmarks/bench_cluster.py [sentences [treebank]]
 
 CPU time is measured for each process, so that the figures hold on a busy machine; wall times are only for comparison
 within one run. Forests are built before or in the first epoch, which is not counted.
@@ -13,11 +13,12 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import print_table
+from common import print_table, treebank
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from machines import Machines
@@ -26,6 +27,7 @@ from lveg.cluster import Cluster, connected
 from lveg.grammar.grammar import Floats
 from lveg.model_io import model_fingerprint
 from lveg.training import Setting, train_parser
+from lveg.treebank.penn import read_trees  # noqa: E402
 from lveg.treebank.synthetic import read_grammar, sample_trees
 
 BATCH, EPOCHS = 128, 4
@@ -124,15 +126,17 @@ def cost_of_a_part(count: int = 500) -> None:
 
 def main() -> None:
     """Print a table for each case."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 768
-    trees = list(sample_trees(read_grammar(), count, 1))
-    print(f"{count} sentences, {sum(len(tree.words()) for tree in trees)} words; batches of {BATCH}\n")
+    count, name = int(sys.argv[1]) if len(sys.argv) > 1 else 768, sys.argv[2] if len(sys.argv) > 2 else "synthetic"
+    source = sample_trees(read_grammar(), count, 1) if name == "synthetic" else read_trees(treebank(name, "train"))
+    trees = list(islice(source, count))
+    print(f"{name}: {len(trees)} sentences, {sum(len(tree.words()) for tree in trees)} words; batches of {BATCH}\n")
     header = [
         "per step", "wall ms", "CPU ms", "driver", "scheduler", "workers", "sent kB", "received kB", "network kB",
         "examples made",
     ]  # fmt: skip
     for name, options in CASES.items():
-        rows, models = [], set()
+        rows: list[list[object]] = []
+        models: set[str] = set()
         for threads, workers in ((1, 0), (2, 0), (1, 1), (1, 2)):
             row, model = measure(trees, options, threads, workers)
             rows.append(row)
