@@ -102,3 +102,9 @@ def test_raw_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert printed["lveg parse parser.model --raw new.txt"].count("\n") == 2
     assert "# text = The dog didn't see (the) cat.\n" in printed["lveg tag my.model --raw --tokeniser ptb new.txt"]
     assert "['He', 'did', \"n't\", 'go', '.'] He didn't go." in capsys.readouterr().out
+
+
+def test_more_than_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="`--cluster` needs it")
+    assert len(follow("cluster", monkeypatch, tmp_path)) == 2
+    assert Path("my.model").exists()
