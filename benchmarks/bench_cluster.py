@@ -27,7 +27,7 @@ from lveg.cluster import Cluster, connected
 from lveg.grammar.grammar import Floats
 from lveg.model_io import model_fingerprint
 from lveg.training import Setting, train_parser
-from lveg.treebank.penn import read_trees  # noqa: E402
+from lveg.treebank.penn import read_trees
 from lveg.treebank.synthetic import read_grammar, sample_trees
 
 BATCH, EPOCHS = 128, 4

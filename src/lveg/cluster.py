@@ -466,8 +466,10 @@ def difference(old: Floats, new: Floats) -> Changes | None:
 
 def size_of(found: Any) -> int:
     """The number of bytes of the arrays and pickles in a message or a result."""
-    if isinstance(found, np.ndarray | bytes):
-        return memoryview(found).nbytes
+    if isinstance(found, bytes):
+        return len(found)
+    if isinstance(found, np.ndarray):
+        return int(found.nbytes)
     return sum(map(size_of, found)) if isinstance(found, tuple | list) else 0
 
 
