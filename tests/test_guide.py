@@ -116,3 +116,9 @@ def test_checking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "development words" in printed["lveg check train.mrg --against dev.mrg"]
     assert "0 errors" in printed["lveg check my.model"]
     assert capsys.readouterr().out.startswith("400 ")
+
+
+def test_more_than_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="`--cluster` needs it")
+    assert len(follow("cluster", monkeypatch, tmp_path)) == 2
+    assert Path("my.model").exists()

@@ -41,6 +41,7 @@ LAYERS = {
     "chart": "forest grammar kernels",
     "task_options": "grammar",
     "learning": "chart forest grammar kernels container files",
+    "cluster": "learning grammar",
     "families.registry": "families contexts",
     "families.family": "grammar",
     "families.insight": "grammar",

@@ -35,10 +35,11 @@ from lveg.grammar.lexicon import MANY_TAGS, SMOOTH_MANY
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.data import TagData, TreeData
 from lveg.learning.options import ForestOptions
-from lveg.learning.run import Run
+from lveg.learning.run import Run, Workers
 from lveg.model import Parser, Tagger, combine
 from lveg.model_io import load_model, model_fingerprint
 from lveg.options import Options, describe
+from lveg.parallel import ordered_map
 from lveg.report import Report, logged
 from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions, TokeniserOptions
 from lveg.text.characters import examples
@@ -67,7 +68,8 @@ class Setting:
 
     report: receives what happens; by default, the logger `lveg`. faults: how malformed sentences are handled.
     checkpoint: where the state of a long run is saved; the caller removes it once the model is saved. keep: called with
-    a name and a model for each intermediate model worth saving.
+    a name and a model for each intermediate model worth saving. workers: compute expectations and gradients; by
+    default, threads.
     """
 
     threads: int = 1
@@ -75,6 +77,7 @@ class Setting:
     faults: Faults | None = None
     checkpoint: Checkpoint | None = None
     keep: Callable[[str, Any], None] | None = None
+    workers: Workers | None = None
 
 
 DEFAULTS = Setting()
@@ -164,8 +167,7 @@ def coarse_parses(coarse: CoarseParser, gold: Sequence[Tree], p_min: float, sett
     """The pruned forests of the development sentences; they do not change in training, so they are computed once."""
     prepared: list[Parses] = []
     words = [tree.words() for tree in gold]
-    run = Run(threads=setting.threads)
-    for parses in run.map(lambda sentence: coarse.parses(sentence, p_min), words):
+    for parses in ordered_map(lambda sentence: coarse.parses(sentence, p_min), words, setting.threads):
         prepared.append(parses)
         setting.report("progress", {"what": "development forests", "done": len(prepared), "total": len(gold)})
     return prepared
@@ -482,6 +484,7 @@ def _run(
         checkpoint=None if checkpoint is None else checkpoint.keyed(**key),
         score=score,
         keep=None if keep is None else lambda name, family: keep(name, model(family)),
+        workers=setting.workers,
         fixed=found.rounds,
     )
 

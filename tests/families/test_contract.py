@@ -409,8 +409,9 @@ class TestContexts:
         assert isinstance(parser, Parser)
         data = TreeData(parser.coarse, parser.binarisation, trees()[:50])
         started = context.load_learning()(data, context.load_options()(**small_context(context)), 0).context
-        examples = ((started.rows(forest), np.ones(forest.n_edges)) for pair in forests() for forest in pair)
-        grown = replace(started.grown(examples), least=0.0)
+        every = [forest for pair in forests() for forest in pair]
+        occurring = [started.occurring(started.rows(forest), np.ones(forest.n_edges)) for forest in every]
+        grown = replace(started.grown(occurring), least=0.0)
         value = np.random.default_rng(1).normal(0.0, 0.1, grown.value.shape)
         check_gradient(Contextual(family_of(kind), (grown.with_value(value),)), forests())
 

@@ -32,9 +32,7 @@ class Flat:
 
 
 def test_training_stops_when_the_score_no_longer_rises() -> None:
-    examples = Examples(2**10)
-    for _ in range(4):
-        examples.append(np.zeros(1, np.int32))
+    examples = Examples(list, [np.zeros(1, np.int32)] * 4)
     scores = iter([1.0, 3.0, 2.0, 2.5, 2.9, 9.0])
     seen: list[Floats] = []
 
@@ -63,9 +61,9 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
 def test_examples_are_the_same_from_memory_and_disk() -> None:
     arrays = [np.arange(size, dtype=np.int32) for size in (5, 700, 3, 900, 1)]
     for limit in (0, 2820, 10**6):
-        examples = Examples(limit)
-        for array in arrays:
-            examples.append(array)
+        examples = Examples(list, arrays, limit, block=2)
+        for number in range(len(arrays)):
+            examples.make(number)
         assert len(examples) == len(arrays)
         assert examples.held + examples.spilled == sum(array.nbytes for array in arrays)
         assert examples.held <= limit

@@ -181,7 +181,7 @@ def test_forests_of_best_trees_contain_them_and_the_gold_tree(plain: Parser, dat
 
     for tree in data.trees[:20]:
         forest, gold = plain.coarse.training_forest(tree, plain.binarisation, 1e-6)
-        small = best_forest(data, forest, gold, 5)
+        small = best_forest(data.grammar, data.weight, 5, forest, gold)
         assert gold.n_edges <= small.n_edges <= forest.n_edges
         best = tree_forest(plain.grammar, plain.parse(tree.words(), "viterbi").tree, plain.binarisation)
         assert rules(gold) | rules(best) <= rules(small)

@@ -157,12 +157,10 @@ def test_the_estimated_loss_of_a_merge_is_close_to_the_real_one(plain: Parser, e
     uses = em.expect(state.model)
     loss, shape = em.losses(state.model, uses.subtypes), state.model.shape
     per_tree = np.zeros(len(shape.subtypes))
-    for part in em.parts:
-        at = 0
-        while at < len(part):
-            symbols = part[at + 3 : at + 3 + part[at + 1]]
-            per_tree = np.maximum(per_tree, np.bincount(symbols[symbols >= 0], minlength=len(per_tree)))
-            at += part[at]
+    for number in range(len(em.trees)):
+        tree = em.trees.gather([number])
+        symbols = tree[3 : 3 + tree[1]]
+        per_tree = np.maximum(per_tree, np.bincount(symbols[symbols >= 0], minlength=len(per_tree)))
     checked = 0
     for symbol in np.flatnonzero(per_tree == 1):
         group = np.arange(shape.n_subtypes) - np.repeat(shape.first[:-1], shape.subtypes)

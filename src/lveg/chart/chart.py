@@ -37,6 +37,9 @@ class Memory:
         self.limit = limit
         self._free: deque[Floats] = deque()
 
+    def __reduce__(self) -> tuple[type[Memory], tuple[int]]:
+        return Memory, (self.limit,)  # without the blocks
+
     @contextmanager
     def borrow(self, size: int) -> Iterator[Floats]:
         """A block of at least `size` uninitialised numbers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,9 @@ from lveg.task_options import ParserOptions, TaggerOptions, TokeniserOptions
 
 if TYPE_CHECKING:
     from lveg.families.registry import Kind
+    from lveg.learning.run import Workers
     from lveg.model_io import Loaded
+    from lveg.report import Report
 
 TASKS = {"parser": ParserOptions, "tagger": TaggerOptions, "tokeniser": TokeniserOptions}
 _CONLLU = "CoNLL-U: files, directories, .gz."
@@ -162,6 +165,10 @@ def _command(task: str, kinds: Sequence[Kind]) -> Callable[..., None]:
     config_help = "Read options from this file, as written by `lveg info MODEL --config`; flags take precedence."
     minutes_help = "Save the state after this many minutes, as well as after every epoch."
     log_help = "Append training events to this file, as JSON lines."
+    cluster_help = (
+        "Train on the workers of a Dask scheduler, such as tcp://host:8786, or on N processes of this machine: "
+        "local:N. The model is the same as without. Needs lveg\\[cluster]."
+    )
     parameters = [
         _parameter("train", list[Path], typer.Argument(..., metavar="TRAIN...", help=_DATA[task])),
         _parameter("out", Path, option(..., "--out", metavar="MODEL", help="The model file to write.")),
@@ -173,6 +180,7 @@ def _command(task: str, kinds: Sequence[Kind]) -> Callable[..., None]:
         _parameter("log", Path | None, option(None, "--log", metavar="FILE.jsonl", help=log_help)),
         _parameter("skip_bad", SkipBad, False),
         _parameter("threads", Threads, None),
+        _parameter("cluster", str | None, option(None, "--cluster", metavar="ADDRESS|local:N", help=cluster_help)),
         _parameter("quiet", Quiet, False),
         *(_parameter(item.name, *_typed(item)) for item in _described(task, kinds)),
     ]
@@ -245,6 +253,7 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     from lveg.treebank.source import Faults
 
     train, dev, out = given.pop("train"), given.pop("dev") or [], given.pop("out")
+    cluster = given.pop("cluster")
     log, config = given.pop("log"), given.pop("config")
     resume, minutes = given.pop("resume"), given.pop("checkpoint_minutes")
     threads, quiet, faults = given.pop("threads"), given.pop("quiet"), Faults(given.pop("skip_bad"))
@@ -260,10 +269,14 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     if task == "parser":
         options["context"] = ",".join(kind.name for kind in kinds if kind.task != task) or NO_CONTEXT
     checkpoint = Checkpoint(f"{out}.checkpoint", resume, timer=Timer(minutes))
-    with compilation_notice(quiet), console_report(None if log is None else str(log), quiet) as report:
+    with (
+        compilation_notice(quiet),
+        console_report(None if log is None else str(log), quiet) as report,
+        _workers(cluster, report) as workers,
+    ):
         checkpoint.announce(report)
         keep = partial(_save_beside, out)
-        setting = Setting(thread_count(threads), report, faults, checkpoint, keep)
+        setting = Setting(thread_count(threads), report, faults, checkpoint, keep, workers)
         learn: dict[str, Callable[..., Loaded]] = {
             "parser": train_parser, "tagger": train_tagger, "tokeniser": train_tokeniser,
         }  # fmt: skip
@@ -274,6 +287,15 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     if not quiet and out.is_file():
         typer.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)
     announce_faults(faults.messages)
+
+
+def _workers(cluster: str | None, report: Report) -> AbstractContextManager[Workers | None]:
+    """The workers of a cluster, if there is one."""
+    if cluster is None:
+        return nullcontext()
+    from lveg.cluster import connected
+
+    return connected(cluster, report)
 
 
 def _save_beside(out: Path, name: str, model: Loaded) -> None:

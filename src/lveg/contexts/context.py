@@ -71,8 +71,12 @@ class ForestContext(Context):
         score = self.score(self.rows(forest), kept=np.isin(np.arange(forest.n_edges), edges))
         return [[(edge_text(grammar, forest, edge), float(score[edge]))] for edge in edges.tolist()]
 
-    def grown(self, examples: Iterable[tuple[Ints, Floats]]) -> Self:
-        """A copy with parameters for what occurs in some forests, given their rows and the posterior of each edge."""
+    def occurring(self, rows: Ints, share: Floats) -> Ints:
+        """The keys of what occurs in some forests and may have parameters, given the posterior of each edge."""
+        return np.empty(0, np.int32)
+
+    def grown(self, occurring: Iterable[Ints]) -> Self:
+        """A copy with parameters for what occurs in forests."""
         return self
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple, TypeVar
 
@@ -28,6 +29,7 @@ from lveg.kernels.chain import (
 from lveg.learning.examples import Examples
 
 NOTHING_ASKED = Posteriors(np.empty(0), np.empty(0), np.empty(0))
+_BLOCK = 256  # sentences that are packed together: one at a time would be slow
 LEAST_FACTOR = -700.0
 """Lower bound on log factors relative to the largest of their word, so that exponentials stay above 0."""
 
@@ -71,10 +73,7 @@ class Chains(Family):
 
     def examples(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Examples:
         """Sentences with their tags, as training examples."""
-        found = Examples(2**40)
-        for example in self.pack(grammar, tagged):
-            found.append(example)
-        return found
+        return Examples(partial(self.pack, grammar), tagged, block=_BLOCK)
 
 
 class ChainFamily(Chains):

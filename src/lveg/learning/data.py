@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from lveg.grammar.binarise import Binarisation
 from lveg.grammar.estimate import pcfg_weights
 from lveg.grammar.grammar import Floats, Grammar, Ints, tree_grammar
 from lveg.grammar.lexicon import LexiconOptions, Tagged
-from lveg.learning.examples import Examples, collect
+from lveg.learning.examples import Examples, make_all
 from lveg.learning.options import ForestOptions
 from lveg.learning.run import Run
 from lveg.trees import Tree
@@ -68,11 +68,26 @@ class TreeData:
         if not short:
             raise UsageError(f"no sentence has at most {options.forest_length} words: raise --forest-length")
 
-        def example(tree: Tree) -> Ints:
-            forest, gold = self.coarse.training_forest(tree, self.scheme, options.p_min)
-            return np.concatenate([pack(forest if narrow is None else narrow(forest, gold)), pack(gold)])
+        make = ForestMaker(self.coarse, self.scheme, options.p_min, pack, narrow)
+        return make_all(Examples(make, short, int(options.memory * 2**30)), run)
 
-        return collect(example, short, int(options.memory * 2**30), run)
+
+@dataclass(frozen=True)
+class ForestMaker:
+    """Makes the examples of trees, see `TreeData.examples`."""
+
+    coarse: CoarseParser
+    scheme: Binarisation
+    p_min: float
+    pack: Callable[[Forest], Ints]
+    narrow: Callable[[Forest, Forest], Forest] | None
+
+    def __call__(self, trees: Sequence[Tree]) -> Iterator[Ints]:
+        """The example of each tree."""
+        for tree in trees:
+            forest, gold = self.coarse.training_forest(tree, self.scheme, self.p_min)
+            used = forest if self.narrow is None else self.narrow(forest, gold)
+            yield np.concatenate([self.pack(used), self.pack(gold)])
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from lveg.grammar.grammar import Floats, Ints
 from lveg.learning.adam import Adam
 from lveg.learning.checkpoint import State
 from lveg.learning.examples import Examples
+from lveg.learning.gradient import Gradient, SparseGradients
 from lveg.learning.optimiser import Optimiser
 from lveg.learning.options import EpochOptions, GradientOptions
 from lveg.learning.run import Run
@@ -186,12 +188,6 @@ def gradient_copies(options: GradientOptions) -> int:
     return 8 + max(1, round(options.batch / PART))
 
 
-Gradient = Callable[[Ints, Sequence[Floats], int], tuple[float, Sequence[Ints]]]
-"""Computes the objective of the examples with some numbers, and adds its derivative to gradient vectors, one for each
-optimiser. Also returns, for each vector, the indices that may be nonzero, if its optimiser needs them. The last
-argument is the random seed for dropout."""
-
-
 @dataclass
 class Descent:
     """Gradient training: batches, workers, optimisers for parts of the parameters.
@@ -245,19 +241,30 @@ class Descent:
 
     def _step(self, batch: Ints, noise: int, slopes: Sequence[Floats], slow: float, run: Run) -> float:
         """The objective of a batch, and one step of every optimiser."""
-        n_parts = len(slopes[0])
-        gradient = self.gradient_at([optimiser.value for optimiser in self.optimisers])
-
-        def work(part: int) -> tuple[float, Sequence[Ints]]:
-            numbers = batch[part::n_parts]
-            if not len(numbers):
-                return 0.0, [_NONE] * len(slopes)
-            return gradient(numbers, [slope[part] for slope in slopes], noise)
-
-        found = list(run.map(work, range(n_parts)))
+        found = self._gradients(batch, noise, slopes, run)
         for index, (optimiser, slope) in enumerate(zip(self.optimisers, slopes, strict=True)):
             optimiser.step(slope, [touched[index] for _, touched in found], 1.0 / len(batch), slow)
         return sum(value for value, _ in found)
+
+    def _gradients(
+        self, batch: Ints, noise: int, slopes: Sequence[Floats], run: Run
+    ) -> list[tuple[float, Sequence[Ints]]]:
+        """What `Gradient` returns for each part of a batch, whose derivatives are added to the rows of `slopes`."""
+        values, parts = [optimiser.value for optimiser in self.optimisers], parts_of(batch, len(slopes[0]))
+        rows = [[slope[row] for slope in slopes] for row in range(len(parts))]
+        if not run.shares_memory:
+            work = run.map(self._sparse, [(part, noise) for part in parts], values)
+            return [found.add_to(row) for found, row in zip(work, rows, strict=True)]
+
+        def local(values: Sequence[Floats]) -> Callable[[int], tuple[float, Sequence[Ints]]]:
+            gradient = self.gradient_at(values)
+            return lambda row: gradient(parts[row], rows[row], noise)
+
+        return list(run.map(local, range(len(parts)), values))
+
+    @cached_property
+    def _sparse(self) -> SparseGradients:
+        return SparseGradients(self.gradient_at)
 
     def state(self) -> State:
         """The optimisers' states, and the progress in the current epoch."""
@@ -281,9 +288,40 @@ class Descent:
 _NONE = np.empty(0, np.int32)
 
 
+def parts_of(batch: Ints, count: int) -> list[Ints]:
+    """A batch in equal parts. An example is usually in the same part, so that a worker needs few others."""
+    return np.array_split(batch[np.argsort(batch % count, kind="stable")], count)
+
+
 def batches(size: int, batch: int) -> int:
     """Number of batches in an epoch."""
     return max(1, round(size / batch))
+
+
+Penalty = Callable[[Any, float, Floats], float]
+"""A term of the objective that depends only on the parameters: given the family, the share of the examples and a
+gradient, it adds its derivative to the gradient and returns its value. It can be pickled."""
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyGradient:
+    """The gradient of the conditional likelihood of examples, with respect to all parameters of a family."""
+
+    family: Learnable
+    examples: Examples
+    penalty: Penalty | None = None
+
+    def __call__(self, values: Sequence[Floats]) -> Gradient:
+        """The gradient at some parameters."""
+        present = self.family.with_value(values[0])
+
+        def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
+            value = present.add(self.examples.gather(numbers), slopes[0])
+            if self.penalty is not None:
+                value += self.penalty(present, len(numbers) / len(self.examples), slopes[0])
+            return float(value), [_NONE]
+
+        return gradient
 
 
 def descend(
@@ -293,30 +331,15 @@ def descend(
     run: Run,
     start: Floats | None = None,
     origin: Floats | None = None,
-    penalty: Callable[[Any, float, Floats], float] | None = None,
+    penalty: Penalty | None = None,
 ) -> Gradual:
-    """The family trained by gradients from its parameters, or from `start`, with L2 towards `origin` or the start.
-
-    penalty: a term of the objective that depends only on the parameters; given the family, the share of the
-    examples and a gradient, it adds its derivative to the gradient and returns its value.
-    """
-
-    def gradient_at(values: Sequence[Floats]) -> Gradient:
-        present = family.with_value(values[0])
-
-        def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
-            value = present.add(examples.gather(numbers), slopes[0])
-            if penalty is not None:
-                value += penalty(present, len(numbers) / len(examples), slopes[0])
-            return float(value), [_NONE]
-
-        return gradient
-
+    """The family trained by gradients from its parameters, or from `start`, with L2 towards `origin` or the start."""
     first, size = family.value if start is None else start, len(examples)
     adam = Adam.at(
         first, first if origin is None else origin, options.learning_rate, options.l2 / size,
         batches(size, options.batch),
     )  # fmt: skip
+    gradient_at = FamilyGradient(family, examples, penalty)
     progress = Descent(gradient_at, [adam], size, options.batch, options.decay)
     learned: Gradual = run_epochs(family.with_value, progress, options, run)
     return learned

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
+from lveg.grammar.grammar import Floats
 from lveg.learning.checkpoint import Checkpoint, State
 from lveg.parallel import Threads
 from lveg.report import Report, silent
@@ -21,11 +22,34 @@ Keep = Callable[[str, Any], None]
 """Receives a name and a family to save in addition to the final one."""
 
 
-class Workers(Protocol):
-    """Applies a function to many items in parallel; results are in the order of the items."""
+Work = Callable[[Sequence[Floats]], Callable[[Item], Result]]
+"""Work on items, given parameters: prepared once for parameters, then applied to many items. It can be pickled, so that
+it can be carried out in other processes."""
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """function(item) for each item, in order."""
+
+class Workers(Protocol):
+    """Carries out work on many items in parallel; results are in the order of the items.
+
+    shares_memory: whether the workers are in this process, so that they see its objects and may change them.
+    """
+
+    shares_memory: bool
+
+    def map(self, work: Work[Item, Result], items: Iterable[Item], values: Sequence[Floats] = ()) -> Iterator[Result]:
+        """work(values)(item) for each item, in order."""
+
+
+class LocalWorkers:
+    """Threads of this process."""
+
+    shares_memory = True
+
+    def __init__(self, threads: int) -> None:
+        self._threads = Threads(threads)
+
+    def map(self, work: Work[Item, Result], items: Iterable[Item], values: Sequence[Floats] = ()) -> Iterator[Result]:
+        """work(values)(item) for each item, in order."""
+        return self._threads.map(work(values), items)
 
 
 @dataclass(frozen=True)
@@ -49,13 +73,18 @@ class Run:
     fixed: Mapping[str, int] = field(default_factory=dict)
     best: dict[str, int] = field(default_factory=dict)
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """function(item) for each item, in order, computed by the workers."""
-        return self._workers.map(function, items)
+    def map(self, work: Work[Item, Result], items: Iterable[Item], values: Sequence[Floats] = ()) -> Iterator[Result]:
+        """work(values)(item) for each item, in order, computed by the workers."""
+        return self._workers.map(work, items, values)
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether the workers are in this process."""
+        return self._workers.shares_memory
 
     @cached_property
     def _workers(self) -> Workers:
-        return self.workers or Threads(self.threads)
+        return self.workers or LocalWorkers(self.threads)
 
     def stage(self, number: int, **facts: Any) -> Run:
         """A copy for one of several stages of a run, with its own checkpoint."""

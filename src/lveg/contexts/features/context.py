@@ -20,6 +20,7 @@ from lveg.forest.forest import Forest
 from lveg.forest.reasons import Term
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.factors import sum_of
+from lveg.kernels.feature_keys import insert_keys
 from lveg.kernels.features import (
     AT_SPLIT,
     EMPTY,
@@ -157,16 +158,23 @@ class Features(ForestContext):
             edge_slope = edge_slope * (1.0 - self.dropout)
         return touched[: self._visit(rows, self.table, None, edge_slope, slope, touched, self.least, noise)]
 
-    def grown(self, examples: Iterable[tuple[Ints, Floats]]) -> Features:
-        """A copy with weights of 0 for the features of the edges whose posterior is at least `least_share`."""
-        table, size, least = empty_table(2**16), 0, self.least_share
-        for rows, share in examples:
-            room = size + _MOST_PER_EDGE * int((share >= least).sum())
-            while 2 * room > len(table.key):  # a table is at most half full
+    def occurring(self, rows: Ints, share: Floats) -> Ints:
+        """The keys of the features of the edges whose posterior is at least `least_share`, as they first occur."""
+        table = empty_table(2 ** (2 * _MOST_PER_EDGE * len(share)).bit_length())  # at most half full
+        self._visit(rows, table, None, share, None, None, self.least_share)
+        used = np.flatnonzero(table.key != EMPTY)
+        keys: Ints = table.key[used[np.argsort(table.number[used])]]
+        return keys
+
+    def grown(self, occurring: Iterable[Ints]) -> Features:
+        """A copy with weights of 0 for these features."""
+        table, size = empty_table(2**16), 0
+        for keys in occurring:
+            while 2 * (size + len(keys)) > len(table.key):
                 larger = empty_table(2 * len(table.key))
                 grow(table, larger)
                 table = larger
-            size = self._visit(rows, table, None, share, None, None, least, size=size)
+            size = insert_keys(table, keys, size)
         return replace(self, table=table, value=np.zeros(size))
 
     def _visit(

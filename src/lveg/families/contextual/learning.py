@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from lveg.contexts.context import Alone, Start
+from lveg.contexts.context import Alone, ForestContext, Start
 from lveg.families.contextual.family import Contextual
 from lveg.families.contextual.options import ContextOptions
 from lveg.families.contextual.packed import separate
@@ -18,12 +18,13 @@ from lveg.families.forest import Ask, ForestFamily
 from lveg.families.registry import treebank_kind
 from lveg.forest.builders import union
 from lveg.forest.forest import Forest, anchored_rules, build_forest
-from lveg.grammar.grammar import Floats, Ints
+from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.factors import N_EDGES, sum_of
 from lveg.learning.adam import Adam
 from lveg.learning.data import TreeData
-from lveg.learning.epochs import Descent, Gradient, batches, run_epochs
-from lveg.learning.examples import Examples
+from lveg.learning.epochs import Descent, batches, run_epochs
+from lveg.learning.examples import Examples, blocks
+from lveg.learning.gradient import Gradient
 from lveg.learning.optimiser import Fixed, Optimiser
 from lveg.learning.options import EpochOptions, ForestOptions
 from lveg.learning.run import Run
@@ -62,15 +63,10 @@ def learn_together(
     forests: ForestOptions, run: Run,
 ) -> Contextual:  # fmt: skip
     """Train the family and contexts on forests that are pruned by the family's posteriors."""
-
-    def narrow(forest: Forest, gold: Forest) -> Forest:
-        return likely_part(data, base, forest, gold, options.narrow)
-
+    narrow = partial(likely_part, data.grammar, base, options.narrow)
     started = Contextual(base, tuple(start.context for start in starts))
     with closing(data.examples(started.pack, forests, run, narrow)) as examples:
-        grown = [
-            start.context.grown(shares(base, examples, number, len(starts))) for number, start in enumerate(starts)
-        ]
+        grown = grown_contexts(started, examples, run)
         started = Contextual(base, tuple(grown), options.narrow)
         run.report("context", {context.name: context.value.size for context in grown})
         size, n_batches = len(examples), batches(len(examples), options.context_batch)
@@ -105,23 +101,34 @@ def gradient_at(model: Contextual, examples: Examples, values: Sequence[Floats])
     return gradient
 
 
-def likely_part(data: TreeData, base: ForestFamily, forest: Forest, gold: Forest, least: float) -> Forest:
+def likely_part(grammar: Grammar, base: ForestFamily, least: float, forest: Forest, gold: Forest) -> Forest:
     """The gold tree, and the edges of a forest to which the family gives at least the posterior `least`."""
     posterior = base.posterior(forest)
     if not posterior.is_sound:
         return forest
     edges = np.flatnonzero(posterior.edge >= least).astype(np.int32)
-    return union(data.grammar, [build_forest(data.grammar, forest.words, anchored_rules(forest, edges)), gold])
+    return union(grammar, [build_forest(grammar, forest.words, anchored_rules(forest, edges)), gold])
 
 
-def shares(base: ForestFamily, examples: Examples, number: int, count: int) -> Iterator[tuple[Ints, Floats]]:
-    """The inputs of one of `count` contexts for each example, and the posterior of each edge without contexts."""
-    unused = np.zeros_like(base.value)
-    for index in range(len(examples)):
-        plain, *rows = separate(examples.gather([index]), 1 + count)
+def grown_contexts(started: Contextual, examples: Examples, run: Run) -> list[ForestContext]:
+    """The contexts with parameters for what occurs in the examples."""
+    found = list(run.map(partial(occurring_at, started, examples), blocks(len(examples), PART)))
+    return [context.grown([keys[number] for keys in found]) for number, context in enumerate(started.contexts)]
+
+
+def occurring_at(
+    model: Contextual, examples: Examples, values: Sequence[Floats]
+) -> Callable[[Sequence[int]], list[Ints]]:
+    """Computes, for the examples with some numbers, what occurs in them for each context."""
+    base = model.family
+
+    def work(numbers: Sequence[int]) -> list[Ints]:
+        plain, *rows = separate(examples.gather(numbers), 1 + len(model.contexts))
         share = np.zeros(sum_of(plain, N_EDGES))
-        base.run(plain, np.zeros_like(share), Ask([1.0, 1.0], unused, share))
-        yield rows[number], share
+        base.run(plain, np.zeros_like(share), Ask([1.0, 1.0] * len(numbers), np.zeros_like(base.value), share))
+        return [context.occurring(row, share) for context, row in zip(model.contexts, rows, strict=True)]
+
+    return work
 
 
 PART = 16

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
+from lveg.chart.coarse import CoarseParser
 from lveg.contexts.inputs import learn_inputs
 from lveg.contexts.vectors import NO_VECTORS, read_vectors
 from lveg.families.cvg.family import Cvg, Form, Trees, Units, pack_list, units_of
@@ -20,8 +23,9 @@ from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.cvg import sum_up
 from lveg.learning.adagrad import AdaGrad
 from lveg.learning.data import TreeData
-from lveg.learning.epochs import Descent, Gradient, run_epochs
-from lveg.learning.examples import Examples
+from lveg.learning.epochs import PART, Descent, run_epochs
+from lveg.learning.examples import Examples, blocks, make_all
+from lveg.learning.gradient import Gradient
 from lveg.learning.memory import check_memory
 from lveg.learning.options import EpochOptions
 from lveg.learning.run import Run
@@ -52,13 +56,14 @@ def learn(
 
 def learn_over(base: ForestFamily, form: Form, examples: Examples, options: CvgOptions, run: Run) -> Cvg:
     """Train the grammar on lists of trees, given its base."""
-    start, size = first_value(form, run.seed), len(examples)
+    start, useful = first_value(form, run.seed), useful_lists(examples, run)
     model = Cvg(base, form, start, options.list_size)
-    if not size:  # in every list, all trees are equally good
+    if not len(useful):  # in every list, all trees are equally good
         return model.rounded()
     progress = Descent(
-        partial(gradient_at, model, examples, options), [AdaGrad.at(start, options.phrase_rate)], size,
-        options.phrase_batch, what="phrase epoch", remedy="try a smaller --phrase-rate",
+        partial(gradient_at, model, examples, useful, options), [AdaGrad.at(start, options.phrase_rate)], len(useful),
+        options.phrase_batch, what="phrase epoch",
+        remedy="try a smaller --phrase-rate",
     )  # fmt: skip
     epochs = EpochOptions(epochs=options.phrase_epochs, patience=options.phrase_patience)
     return run_epochs(model.with_value, progress, epochs, run).rounded()
@@ -69,12 +74,11 @@ def all_lists(
     options: CvgOptions, run: Run,
 ) -> Examples:  # fmt: skip
     """The lists of all trees, from bases that were not trained on them, or from the base itself."""
-    examples, folds = Examples(int(options.list_memory * 2**30)), options.folds
-    lists = Lists(form, options.list_size, examples, len(data.trees), run)
+    limit, folds = int(options.list_memory * 2**30), options.folds
     if len(data.trees) < 2 * folds or folds < 2:
-        lists.add(data, base, data.trees, form.units.of_rule)
-        return examples
-    place = run.stage(0).place
+        lists = Lists(form, options.list_size, (Lister(data.coarse, base, form.units.of_rule),))
+        return make_all(Examples(lists, [(0, tree) for tree in data.trees], limit), run, "listing trees")
+    place, listers = run.stage(0).place, []
     for fold in range(folds):
         run.report("fold", {"number": fold + 1, "of": folds})
         part = data.part([tree for number, tree in enumerate(data.trees) if number % folds != fold])
@@ -83,8 +87,9 @@ def all_lists(
             stage.place + key.removeprefix(place): best for key, best in run.best.items() if key.startswith(place)
         }
         one = learn_base(part, replace(stage, score=None, keep=None, fixed=rounds, best={}))
-        lists.add(part, one, data.trees[fold::folds], foreign_units(form.units, data.grammar, part.grammar))
-    return examples
+        listers.append(Lister(part.coarse, one, foreign_units(form.units, data.grammar, part.grammar)))
+    sources = [(fold, tree) for fold in range(folds) for tree in data.trees[fold::folds]]
+    return make_all(Examples(Lists(form, options.list_size, tuple(listers)), sources, limit), run, "listing trees")
 
 
 def first_value(form: Form, seed: int) -> Floats:
@@ -117,14 +122,19 @@ def tree_slopes(trees: Trees, objective: str, margin: float) -> tuple[float, Flo
     return float(log_all - log_right), slope
 
 
-def gradient_at(model: Cvg, examples: Examples, options: CvgOptions, values: Sequence[Floats]) -> Gradient:
-    """The gradient of the objective, with L2 towards the parameters of `model` where the gradient is not zero."""
+def gradient_at(
+    model: Cvg, examples: Examples, useful: Ints, options: CvgOptions, values: Sequence[Floats]
+) -> Gradient:
+    """The gradient of the objective, with L2 towards the parameters of `model` where the gradient is not zero.
+
+    useful: the numbers of the lists that are used.
+    """
     present, start = model.with_value(values[0]), model.value
 
     def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
         total, slope = 0.0, slopes[0]
         masks = (dropout_mask(model.form.dim, options.phrase_dropout, noise + int(number)) for number in numbers)
-        for trees in present.trees(examples.gather(numbers), masks=masks):
+        for trees in present.trees(examples.gather(useful[numbers]), masks=masks):
             value, tree_slope = tree_slopes(trees, options.objective, options.margin)
             total += value
             present.add_slope(trees, tree_slope, slope)
@@ -185,35 +195,49 @@ def foreign_units(units: Units, grammar: Grammar, other: Grammar) -> Ints:
     return of_rule
 
 
-@dataclass
+class Lister(NamedTuple):
+    """A base, the parser that prunes for it, and the unit of each rule of its grammar."""
+
+    coarse: CoarseParser
+    base: ForestFamily
+    of_rule: Ints
+
+
+@dataclass(frozen=True)
 class Lists:
-    """Collects lists of trees as examples. total: the number of trees to process."""
+    """Makes lists of trees as examples; a list is empty if all of its trees are equally good.
+
+    listers: make the lists, of at most `count` trees.
+    """
 
     form: Form
     count: int
-    examples: Examples
-    total: int
-    run: Run
-    done: int = 0
+    listers: tuple[Lister, ...]
 
-    def add(self, data: TreeData, base: ForestFamily, gold: Sequence[Tree], of_rule: Ints) -> None:
-        """Add the lists of a base for the sentences of gold trees; lists with equally good trees only are skipped.
+    def __call__(self, sources: Sequence[tuple[int, Tree]]) -> Iterator[Ints]:
+        """The lists for the sentences of some trees, each with the number of its lister."""
+        for number, tree in sources:
+            found = self._list(self.listers[number], tree)
+            yield np.empty(0, np.int32) if found is None else found
 
-        data: the data that the base was trained on. of_rule: the unit of each rule of its grammar.
-        """
+    def _list(self, lister: Lister, tree: Tree) -> Ints | None:
+        coarse, base, of_rule = lister
+        parses = coarse.parses(tree.words(), base.p_min)
+        if parses.forest is None or parses.fallback == "glue":
+            return None
+        listing = best_trees(base, parses.forest, base.posterior(parses.forest), self.count)
+        known = None if listing is None else knowledge(coarse.grammar, listing, tree)
+        if known is None or (known % 2 == 1).all():
+            return None
+        return pack_list(self.form.inputs, of_rule, parses.forest, listing, known)
 
-        def example(tree: Tree) -> Ints | None:
-            parses = data.coarse.parses(tree.words(), base.p_min)
-            if parses.forest is None or parses.fallback == "glue":
-                return None
-            listing = best_trees(base, parses.forest, base.posterior(parses.forest), self.count)
-            known = None if listing is None else knowledge(data.grammar, listing, tree)
-            if known is None or (known % 2 == 1).all():
-                return None
-            return pack_list(self.form.inputs, of_rule, parses.forest, listing, known)
 
-        for found in self.run.map(example, gold):
-            if found is not None:
-                self.examples.append(found)
-            self.done += 1
-            self.run.report("progress", {"what": "listing trees", "done": self.done, "total": self.total})
+def useful_lists(examples: Examples, run: Run) -> Ints:
+    """The numbers of the lists that are not empty."""
+    found = run.map(partial(is_useful_at, examples), blocks(len(examples), PART))
+    return np.flatnonzero(list(chain.from_iterable(found))).astype(np.int32)
+
+
+def is_useful_at(examples: Examples, values: Sequence[Floats]) -> Callable[[Sequence[int]], list[bool]]:
+    """Computes which of the lists with some numbers are not empty."""
+    return lambda numbers: [len(examples.gather([number])) > 0 for number in numbers]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -38,11 +39,8 @@ def learn(data: TreeData, options: GmOptions, run: Run) -> tuple[Gm, Facts]:
 
 def prepare(data: TreeData, options: GmOptions, run: Run) -> Examples:
     """The examples of the trees."""
-
-    def narrow(forest: Forest, gold: Forest) -> Forest:
-        return best_forest(data, forest, gold, options.k_best)
-
-    return data.examples(plan, options, run, narrow if options.k_best else None)
+    narrow = partial(best_forest, data.grammar, data.weight, options.k_best) if options.k_best else None
+    return data.examples(plan, options, run, narrow)
 
 
 def learn_from(data: TreeData, examples: Examples, options: GmOptions, run: Run) -> Gm:
@@ -52,12 +50,6 @@ def learn_from(data: TreeData, examples: Examples, options: GmOptions, run: Run)
     if k_max:
         learned = replace(learned, pruning=ComponentPruning(k_min, k_max, options.theta))
     origin = learned
-
-    def penalty(family: Gm, share: float, slope: Floats) -> float:
-        spread, slopes = weight_spread(family)
-        slope[: len(slopes)] += options.sparsity * share * slopes
-        return options.sparsity * share * spread
-
     for number, epochs in enumerate(stages := _stages(options)):
         stage = run
         if number:
@@ -68,7 +60,7 @@ def learn_from(data: TreeData, examples: Examples, options: GmOptions, run: Run)
             stage = run.stage(number, **({} if number + 1 == len(stages) else {"epochs": epochs}))
         learned = descend(
             learned, examples, replace(options, epochs=epochs), stage, origin=origin.value,
-            penalty=penalty if options.sparsity else None,
+            penalty=partial(penalty, options.sparsity) if options.sparsity else None,
         )  # fmt: skip
     if learned.pruning is not None:
         run.report("component pruning", cost_of_pruning(learned, examples))
@@ -132,12 +124,19 @@ def halved(grammar: Grammar, model: Gm, spread: float, seed: int) -> Gm:
     )
 
 
-def best_forest(data: TreeData, forest: Forest, gold: Forest, count: int) -> Forest:
+def best_forest(grammar: Grammar, weight: Floats, count: int, forest: Forest, gold: Forest) -> Forest:
     """The part of a forest made by the rules of the treebank grammar's best trees and of the gold tree."""
-    scores = np.log(Pcfg(data.weight).posterior(forest).edge_weight)
+    scores = np.log(Pcfg(weight).posterior(forest).edge_weight)
     edges = np.unique(np.concatenate([edges for _, edges in best_derivations(forest, scores, count)]))
-    kept = build_forest(data.grammar, forest.words, anchored_rules(forest, edges))
-    return union(data.grammar, [kept, gold])
+    kept = build_forest(grammar, forest.words, anchored_rules(forest, edges))
+    return union(grammar, [kept, gold])
+
+
+def penalty(sparsity: float, family: Gm, share: float, slope: Floats) -> float:
+    """The penalty for components of similar weight, see `weight_spread` and `Penalty`."""
+    spread, slopes = weight_spread(family)
+    slope[: len(slopes)] += sparsity * share * slopes
+    return sparsity * share * spread
 
 
 def weight_spread(model: Gm) -> tuple[float, Floats]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,7 +13,8 @@ from lveg.families.forest import DiscreteFamily, SubtypeRules
 from lveg.families.gm.family import Gm, columns_of
 from lveg.families.gm.options import GmOptions
 from lveg.forest.builders import tree_forest
-from lveg.grammar.grammar import Floats, Ints
+from lveg.grammar.binarise import Binarisation
+from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.gm_start import cluster_rows
 from lveg.learning.data import TreeData
 from lveg.learning.run import Run
@@ -109,14 +112,20 @@ def densities(
 
 def expected_uses(family: DiscreteFamily, data: TreeData, run: Run) -> Floats:
     """The expected uses of each combination of a rule's subtypes in the trees."""
-
-    def work(trees: list[Tree]) -> Floats:
-        packed = [family.pack(tree_forest(data.grammar, tree, data.scheme)) for tree in trees]
-        return family.subtype_uses(np.concatenate(packed))
-
-    parts = [list(data.trees[index::PARTS]) for index in range(min(PARTS, len(data.trees)))]
-    total: Floats = np.sum(list(run.map(work, parts)), axis=0)
+    trees = [list(data.trees[index::PARTS]) for index in range(min(PARTS, len(data.trees)))]
+    total: Floats = np.sum(list(run.map(partial(uses_in, family, data.grammar, data.scheme), trees)), axis=0)
     return total
+
+
+def uses_in(
+    family: DiscreteFamily, grammar: Grammar, scheme: Binarisation, values: Sequence[Floats]
+) -> Callable[[Sequence[Tree]], Floats]:
+    """Computes the expected uses in some trees; there are no other parameters."""
+
+    def work(trees: Sequence[Tree]) -> Floats:
+        return family.subtype_uses(np.concatenate([family.pack(tree_forest(grammar, tree, scheme)) for tree in trees]))
+
+    return work
 
 
 def uses_of_subtypes(rules: SubtypeRules, uses: Floats) -> Floats:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -11,10 +12,13 @@ from lveg.families.forest import Ask, count_packed, pack
 from lveg.families.lvg.family import Lvg, Shape, from_counts
 from lveg.families.lvg.options import SmoothingOptions
 from lveg.forest.builders import tree_forest
+from lveg.grammar.binarise import Binarisation
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.lvg import merge_losses
 from lveg.learning.data import TreeData
+from lveg.learning.examples import Examples
 from lveg.learning.run import Run
+from lveg.trees import Tree
 
 PARTS = 8
 """Parts of the treebank, each summed by one thread and added in order; threads do not change the result."""
@@ -34,22 +38,16 @@ class Uses:
 
 @dataclass(frozen=True)
 class TreeEm:
-    """The packed training trees, in parts."""
+    """The packed training trees, whose uses are summed in parts."""
 
     grammar: Grammar
-    parts: list[Ints]
+    trees: Examples
     run: Run
 
     def expect(self, model: Lvg) -> Uses:
         """The expected uses under a grammar."""
-
-        def work(part: Ints) -> tuple[Floats, Floats, float]:
-            slope, usage = np.zeros(model.shape.size), np.zeros(model.shape.n_subtypes)
-            log_z = model.add_uses(part, Ask([1.0] * count_packed(part), slope), usage=usage)
-            return slope, usage, float(log_z.sum())
-
         rules, subtypes, total = np.zeros(model.shape.size), np.zeros(model.shape.n_subtypes), 0.0
-        for slope, usage, log_z in self.run.map(work, self.parts):
+        for slope, usage, log_z in self.run.map(partial(uses_at, self.trees, model.shape), self._parts, [model.weight]):
             rules += slope
             subtypes += usage
             total += log_z
@@ -64,14 +62,14 @@ class TreeEm:
 
     def losses(self, model: Lvg, usage: Floats) -> Floats:
         """Approximate loss of log likelihood if subtypes 2 i and 2 i + 1 of a symbol are merged, at index 2 i."""
-
-        def work(part: Ints) -> Floats:
-            loss = np.zeros(model.shape.n_subtypes)
-            merge_losses(part, model.weights, usage, loss)
-            return loss
-
-        total: Floats = np.sum(list(self.run.map(work, self.parts)), axis=0)
+        work = partial(losses_at, self.trees, model.shape)
+        total: Floats = np.sum(list(self.run.map(work, self._parts, [model.weight, usage])), axis=0)
         return total
+
+    @property
+    def _parts(self) -> list[range]:
+        """The numbers of the trees of each part."""
+        return [range(index, len(self.trees), PARTS) for index in range(min(PARTS, len(self.trees)))]
 
     def _keep_counts(self, shape: Shape, counts: Floats, tokens: float) -> None:
         """Rescale to lexicon counts; keep the split among subtypes, smoothed with pseudo-counts of the word's class."""
@@ -119,6 +117,36 @@ def _mixed(rows: Floats, prior: Floats, tokens: float) -> Floats:
 
 def tree_em(data: TreeData, run: Run) -> TreeEm:
     """The packed training trees."""
-    packed = [pack(tree_forest(data.grammar, tree, data.scheme)) for tree in data.trees]
-    parts = [np.concatenate(packed[index::PARTS]) for index in range(min(PARTS, len(packed)))]
-    return TreeEm(data.grammar, parts, run)
+    return TreeEm(data.grammar, Examples(partial(pack_trees, data.grammar, data.scheme), data.trees), run)
+
+
+def pack_trees(grammar: Grammar, scheme: Binarisation, trees: Sequence[Tree]) -> Iterator[Ints]:
+    """The forest of each tree alone, packed."""
+    return (pack(tree_forest(grammar, tree, scheme)) for tree in trees)
+
+
+def uses_at(
+    trees: Examples, shape: Shape, values: Sequence[Floats]
+) -> Callable[[Sequence[int]], tuple[Floats, Floats, float]]:
+    """Computes, for the trees with some numbers, uses relative to weights, uses of subtypes, and log likelihood."""
+    model = Lvg(shape, values[0])
+
+    def work(numbers: Sequence[int]) -> tuple[Floats, Floats, float]:
+        part = trees.gather(numbers)
+        slope, usage = np.zeros(shape.size), np.zeros(shape.n_subtypes)
+        log_z = model.add_uses(part, Ask([1.0] * count_packed(part), slope), usage=usage)
+        return slope, usage, float(log_z.sum())
+
+    return work
+
+
+def losses_at(trees: Examples, shape: Shape, values: Sequence[Floats]) -> Callable[[Sequence[int]], Floats]:
+    """Computes the losses of merging for the trees with some numbers, given weights and uses of subtypes."""
+    model, usage = Lvg(shape, values[0]), values[1]
+
+    def work(numbers: Sequence[int]) -> Floats:
+        loss = np.zeros(shape.n_subtypes)
+        merge_losses(trees.gather(numbers), model.weights, usage, loss)
+        return loss
+
+    return work

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 
@@ -23,15 +24,17 @@ def learn(data: TreeData, options: SharedOptions, run: Run) -> tuple[Shared, Fac
     sizes = shapes(data.grammar, options.components, options.dim, options.parts)
     what = f"--components {options.components} --dim {options.dim} --parts {options.parts}"
     check_memory(what, sum(int(np.prod(shape)) for shape in sizes), gradient_copies(options))
-
-    def penalty(family: Shared, share: float, slope: Floats) -> float:
-        variance, slopes = region_variance(family)
-        slope += options.cohesion * share * slopes
-        return options.cohesion * share * variance
-
     first = first_grammar(data.grammar, data.weight, options, run.seed)
     with closing(data.examples(pack, options, run)) as examples:
-        return descend(first, examples, options, run, penalty=penalty if options.cohesion else None), {}
+        term = partial(penalty, options.cohesion) if options.cohesion else None
+        return descend(first, examples, options, run, penalty=term), {}
+
+
+def penalty(cohesion: float, family: Shared, share: float, slope: Floats) -> float:
+    """The penalty for large regions, see `Penalty`."""
+    variance, slopes = region_variance(family)
+    slope += cohesion * share * slopes
+    return cohesion * share * variance
 
 
 def first_grammar(grammar: Grammar, weight: Floats, options: SharedOptions, seed: int) -> Shared:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from lveg.grammar.grammar import Floats, Ints
 from lveg.grammar.lexicon import MANY_TAGS
 from lveg.learning.adam import Adam
 from lveg.learning.data import TagData
-from lveg.learning.epochs import Descent, Gradient, batches, gradient_copies, run_epochs
+from lveg.learning.epochs import Descent, batches, gradient_copies, run_epochs
+from lveg.learning.examples import Examples
+from lveg.learning.gradient import Gradient
 from lveg.learning.memory import check_memory
 from lveg.learning.optimiser import Optimiser
 from lveg.learning.run import Run
@@ -89,17 +92,18 @@ def descend(first: TagForms, data: TagData, options: TagFormsOptions, run: Run) 
     optimisers: list[Optimiser] = [Adam.at(own, own, options.learning_rate, options.l2 / size, n_batches)]
     for context, optimiser in zip(first.contexts, context_optimisers(options, size), strict=True):
         optimisers.append(optimiser(context.value, n_batches))
-
-    def gradient_at(values: Sequence[Floats]) -> Gradient:
-        present = first.with_parts(values)
-
-        def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
-            return present.add_to(examples.gather(numbers), slopes, noise)
-
-        return gradient
-
-    progress = Descent(gradient_at, optimisers, size, options.batch, options.decay)
+    progress = Descent(partial(gradient_at, first, examples), optimisers, size, options.batch, options.decay)
     return run_epochs(first.with_value, progress, options, run)
+
+
+def gradient_at(model: TagForms, examples: Examples, values: Sequence[Floats]) -> Gradient:
+    """The gradient with respect to the parameters of the chain and of each context."""
+    present = model.with_parts(values)
+
+    def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
+        return present.add_to(examples.gather(numbers), slopes, noise)
+
+    return gradient
 
 
 def context_optimisers(options: TagFormsOptions, sentences: int) -> list[Callable[[Floats, int], Optimiser]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from lveg.families.tag_lvg.family import TagLvg, logs, normalise
 from lveg.grammar.estimate import TRANSITION_PRIOR
 from lveg.grammar.grammar import Floats, Grammar
 from lveg.kernels.chain_lvg import LvgArrays
-from lveg.learning.examples import Examples
-from lveg.learning.run import Run
+from lveg.learning.examples import Examples, blocks
+from lveg.learning.run import Run, Work
 
 PART = 512
 """Number of sentences summed by one worker; parts are added in order, so workers do not change the result."""
@@ -64,17 +65,15 @@ class TagEm:
 
     def _expected(self, model: TagLvg) -> tuple[Floats, float]:
         """The expected uses of all parameters, and the log likelihood."""
-
-        def work(first: int) -> tuple[Floats, float]:
-            part = self.examples.gather(range(first, min(first + PART, len(self.examples))))
-            use = np.zeros_like(model.value)
-            return use, model.run(part, True, 1.0, use)
-
         total, log_z = np.zeros_like(model.value), 0.0
-        for use, part in self.run.map(work, range(0, len(self.examples), PART)):
+        for use, part in self.run.map(self._uses_at, blocks(len(self.examples), PART), [model.value]):
             total += use
             log_z += part
         return total, log_z
+
+    @cached_property
+    def _uses_at(self) -> Work[Sequence[int], tuple[Floats, float]]:
+        return partial(uses_at, self.model, self.examples)
 
     def _keep_counts(self, use: LvgArrays) -> None:
         """Rescale emissions to lexicon counts; keep the split among subtypes, or the tag's if there are no uses."""
@@ -86,3 +85,16 @@ class TagEm:
         total = use.emission.sum(axis=1, keepdims=True)
         shares = np.where(total > 1e-9, use.emission / np.maximum(total, 1e-300), by_tag[owner])
         use.emission[:] = count * shares
+
+
+def uses_at(
+    model: TagLvg, examples: Examples, values: Sequence[Floats]
+) -> Callable[[Sequence[int]], tuple[Floats, float]]:
+    """Computes, for the sentences with some numbers, the expected uses of all parameters, and the log likelihood."""
+    present = model.with_value(values[0])
+
+    def work(numbers: Sequence[int]) -> tuple[Floats, float]:
+        use = np.zeros_like(present.value)
+        return use, present.run(examples.gather(numbers), True, 1.0, use)
+
+    return work
