@@ -61,10 +61,7 @@ class Events(list[tuple[str, dict[str, Any]]]):
 
 @pytest.fixture(scope="module")
 def examples() -> Examples:
-    found = Examples(2**20)
-    for numbers in np.random.default_rng(0).integers(-9, 9, (18, 3)):
-        found.append(numbers.astype(np.int32))
-    return found
+    return Examples(list, list(np.random.default_rng(0).integers(-9, 9, (18, 3), np.int32)))
 
 
 def learned(examples: Examples, checkpoint: Checkpoint | None = None, report: Events | None = None) -> Floats:

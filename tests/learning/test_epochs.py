@@ -102,9 +102,7 @@ class Breaking(Flat):
 
 
 def test_a_bad_state_is_not_saved_within_an_epoch(tmp_path: Path) -> None:
-    examples = Examples(2**10)
-    for _ in range(6):
-        examples.append(np.zeros(1, np.int32))
+    examples = Examples(list, [np.zeros(1, np.int32)] * 6)
     options = GradientOptions(epochs=3, batch=2, learning_rate=1.0, l2=0.0, decay=1.0)
     run = Run(checkpoint=Checkpoint(str(tmp_path / "c"), timer=Timer(0.0)))
     with pytest.raises(UsageError, match=r"failed in epoch 2: a parameter is too large; try .* --resume --epochs 1"):
