@@ -77,7 +77,7 @@ def makers() -> dict[str, Callable[[], Loaded]]:
     Path("vectors.txt").write_text(VECTORS)
     Path("text.conllu").write_text("".join(map(_conllu, trees[:4])))
     vectors = NETWORK | {"vectors": "vectors.txt"}
-    fast = {"epochs": 3, "learning_rate": 0.5}  # smaller weights of forms are rounded to 0
+    fast: dict[str, Any] = {"epochs": 3, "learning_rate": 0.5}  # smaller weights of forms are rounded to 0
 
     def parser(model: str, **options: Any) -> Callable[[], Parser]:
         return lambda: train_parser(trees, model=model, **options)
