@@ -321,8 +321,8 @@ def conllu_target() -> Target:
                 assert filled.words() == words
                 assert filled.column("upos") == ["X"] * len(words)
         if len(data) % 4 == 0 and len(data) < 10_000:
-            for found in read_tokens(path, Faults(skip=True))[:3]:
-                str(to_conllu(found, 1))
+            for tokens in read_tokens(path, Faults(skip=True))[:3]:
+                str(to_conllu(tokens, 1))
             read_tagged(path, "upos+feats" if len(data) % 8 else "xpos", Faults(skip=True))
 
     row = b"1\ta\tb\tNOUN\tNN\tCase=Nom|X=Y\t0\troot\t_\tSpaceAfter=No\n"
