@@ -17,6 +17,20 @@ LIBRARIES = ("nltk", "sklearn", "spacy")
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guide"
 
 
+MOST_SAMPLED = 300
+ROUNDS = {"tagger": ["--epochs", "3"], "parser": ["--epochs", "2", "--context-epochs", "2", "--network-epochs", "1"]}
+"""A test needs fewer sentences and rounds of training than a guide."""
+
+
+def quick(arguments: list[str]) -> list[str]:
+    """The arguments of a command, with less work to do."""
+    if arguments[0] == "sample" and int(arguments[1]) > MOST_SAMPLED:
+        return ["sample", str(MOST_SAMPLED), *arguments[2:]]
+    if arguments[0] == "train" and not {"--model", "--epochs"} & set(arguments):
+        return arguments + ROUNDS.get(arguments[1], [])
+    return arguments
+
+
 def follow(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, str]:
     """Run the commands of a guide, then its Python, one block after the other; what each command printed."""
     monkeypatch.chdir(folder)
@@ -31,7 +45,7 @@ def follow(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str
             Path(file).write_text(words + "\n")
             continue
         assert program == "lveg"
-        outcome = run_main(*arguments)
+        outcome = run_main(*quick(arguments))
         assert outcome.status == 0, f"{command}\n{outcome.err}"
         printed[command] = outcome.out
     names: dict[str, object] = {}
@@ -112,10 +126,10 @@ def test_whole_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_checking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     printed = follow("check", monkeypatch, tmp_path)
-    assert "sentences: 400" in printed["lveg check train.mrg"]
+    assert "sentences: 300" in printed["lveg check train.mrg"]
     assert "development words" in printed["lveg check train.mrg --against dev.mrg"]
     assert "0 errors" in printed["lveg check my.model"]
-    assert capsys.readouterr().out.startswith("400 ")
+    assert capsys.readouterr().out.startswith("300 ")
 
 
 def test_more_than_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

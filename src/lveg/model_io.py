@@ -25,7 +25,7 @@ from lveg.model import Model, Parser, Tagger
 from lveg.task_options import TAG_COLUMNS, TokeniserOptions
 from lveg.text.expansions import Expansions
 from lveg.text.learned import LearnedTokeniser
-from lveg.trees import EMPTY_ELEMENTS, Cleaning
+from lveg.trees import Cleaning, check_empty_elements
 
 _ARRAYS = {
     "rule_lhs": (np.int32, 1),
@@ -307,9 +307,10 @@ def _check_probabilities(grammar: Grammar, weight: Floats) -> None:
 
 
 def _check_pattern(pattern: str) -> None:
-    """Only patterns that some version of lveg wrote: a hostile one could take forever to match."""
-    if pattern not in ("", EMPTY_ELEMENTS):
-        raise ModelError(f"is damaged: {pattern[:60]!r} is not its pattern of empty elements")
+    try:
+        check_empty_elements(pattern)
+    except ValueError as error:
+        raise ModelError(f"is damaged: the pattern {pattern[:60]!r}: {error}") from None
 
 
 def describe_model(model: Loaded) -> dict[str, Any]:

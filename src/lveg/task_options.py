@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -108,10 +107,12 @@ class ParserOptions(WordOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.empty:
+            from lveg.trees import check_empty_elements
+
             try:
-                re.compile(self.empty)
-            except re.error as error:
-                raise UsageError(f"--empty {self.empty!r} is not a regular expression: {error}") from None
+                check_empty_elements(self.empty)
+            except ValueError as error:
+                raise UsageError(f"--empty {self.empty!r}: {error}") from None
 
     @property
     def cleaning(self) -> Cleaning:

@@ -23,6 +23,8 @@ WRAPPERS = frozenset({"", "ROOT", "TOP", "S1"})
 EMPTY_ELEMENTS = r"-NONE- .*|sn\S* \*0\*"
 """Pattern for `label word` of traces (Penn's -NONE-, and the empty subjects of CESS)."""
 
+_MOST_REPEATS = 3
+
 
 UNWRITABLE = re.compile(r"[() \t\n\r\v\f]")
 """Characters that a word or label of a bracketed tree cannot have."""
@@ -197,6 +199,20 @@ def rebuild(tree: Tree, make: Callable[[Tree, list[Tree]], Tree | None]) -> Tree
         children = [done.pop() for _ in range(count)]
         done.append(make(node, [child for child in children if child is not None]))
     return done[0]
+
+
+def check_empty_elements(pattern: str) -> None:
+    """Raise ValueError unless a pattern of empty elements is simple enough that it never takes long to match.
+
+    That is, besides EMPTY_ELEMENTS: a regular expression without groups and with at most three of * + ?.
+    """
+    own = re.sub(r"\\.", "", pattern.removeprefix(EMPTY_ELEMENTS), flags=re.DOTALL)
+    if re.search(r"[(){}]", own) or len(re.findall(r"[*+?]", own)) > _MOST_REPEATS:
+        raise ValueError(f"it has a group, or more than {_MOST_REPEATS} of * + ?, and could take forever to match")
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"it is not a regular expression: {error}") from None
 
 
 @dataclass(frozen=True)

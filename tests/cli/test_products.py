@@ -25,7 +25,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     train = folder / "train.mrg"
     train.write_text("".join((DATA / "demo-train.mrg").read_text().splitlines(keepends=True)[:120]))
     settings: dict[str, Any] = {"cycles": 1, "split_iterations": 5, "merge_iterations": 2, "smooth_iterations": 2}
-    save_model(train_parser(train), str(folder / "pcfg"))
+    save_model(train_parser(train, model="pcfg"), str(folder / "pcfg"))
     for name, seed in (("a", 0), ("b", 1)):
         save_model(train_parser(train, model="split-merge", seed=seed, **settings), str(folder / name))
     other = folder / "other.mrg"

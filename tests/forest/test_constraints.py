@@ -17,7 +17,7 @@ from lveg.families.pcfg.family import Pcfg
 from lveg.forest.constraints import Constraints, intersect
 from lveg.forest.forest import Forest
 
-CASES = list(random_cases(250, seed=21, most=120))
+CASES = list(random_cases(150, seed=21, most=80))
 
 
 def _satisfies(case: Case, one: Derivation, constraints: Constraints) -> bool:
@@ -71,7 +71,7 @@ def test_the_chart_has_exactly_the_derivations_that_satisfy_them(
     monkeypatch.setattr(coarse, "_UNLIKELY", 1e-200)
     dice = random.Random(22)
     effective = labelled = 0
-    for case in CASES * 4:
+    for case in CASES * 3:
         constraints = _draw(case, dice)
         if constraints is None:
             continue
@@ -90,7 +90,7 @@ def test_the_chart_has_exactly_the_derivations_that_satisfy_them(
             assert not constraints.is_plain or math.isclose(log_z, found.log_z, rel_tol=1e-9, abs_tol=1e-9)
         effective += 0 < len(expected) < len(case.found)
         labelled += not constraints.is_plain and 0 < len(expected) < len(case.found)
-    assert effective > labelled > 150
+    assert effective > labelled > 50
 
 
 def test_log_z_is_not_claimed_where_the_chart_does_not_know_it() -> None:

@@ -35,7 +35,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "discriminative": {"model": "lvg", "subtypes": 3, "objective": "discriminative", **FAST},
     "spherical": {"model": "gm", "components": 2, "dim": 2, "covariance": "spherical", **FAST},
     "diagonal": {"model": "gm", "components": 2, "dim": 2, "covariance": "diagonal", **FAST},
-    "forms": {"model": "forms", "subtypes": 2, **FAST},
+    "forms": {"model": "forms", "context": "forms", "subtypes": 2, **FAST},
 }
 
 PLAIN = Run()
@@ -213,7 +213,14 @@ def test_a_checkpoint_needs_the_same_data_and_options(files: tuple[str, str], tm
     options = OPTIONS["generative"] | {"epochs": 1}
     train_tagger(*files, setting=setting, **options)
     train_tagger(*files, setting=setting, **options | {"epochs": 2})
-    for other in ({"seed": 3}, {"smooth": 5}, {"subtypes": 2}, {"noise": 0.2}, {"model": "forms"}, {"max_length": 9}):
+    for other in (
+        {"seed": 3},
+        {"smooth": 5},
+        {"subtypes": 2},
+        {"noise": 0.2},
+        {"model": "forms", "context": "forms"},
+        {"max_length": 9},
+    ):
         with pytest.raises(UsageError, match="other data or options"):
             train_tagger(*files, setting=setting, **{"epochs": 1, **(other if "model" in other else options | other)})
     with pytest.raises(UsageError, match="other data or options"):
