@@ -13,8 +13,12 @@ from machines import Machines
 from small import quick_options, small_file, train
 
 from lveg.cluster import Cluster, balanced, connected, difference
+from lveg.corpus.inputs import find_sources
+from lveg.corpus.run import annotate_corpus
+from lveg.corpus.work import Annotator, Options, default_format
 from lveg.errors import UsageError
 from lveg.learning.checkpoint import Checkpoint
+from lveg.model import Parser, Tagger
 from lveg.model_io import model_fingerprint
 from lveg.report import Report, silent
 from lveg.training import Setting
@@ -59,6 +63,25 @@ def test_models_are_the_same_as_with_threads(
     path = str(small_file(tmp_path, task, COUNT))
     here = trained(task, path, Setting(threads=2, report=silent), **options)
     assert trained(task, path, Setting(report=silent, workers=cluster), **options) == here
+
+
+@pytest.mark.parametrize("task", ["parser", "tagger"])
+def test_corpora_are_annotated_as_with_threads(cluster: Cluster, tmp_path: Path, task: str) -> None:
+    name = {"parser": "pcfg", "tagger": "hmm"}[task]
+    model = train(task, small_file(tmp_path, task, COUNT), model=name)
+    assert isinstance(model, Parser | Tagger)
+    annotator = Annotator(model, Options(default_format(model), part_size=5, input_format="text"))
+    (tmp_path / "a.txt").write_text("The dog saw a cat .\n" * 33)
+    (tmp_path / "bad.txt").write_bytes(b"The dog slept .\n\xff\n")
+    sources, _ = find_sources([str(tmp_path / "a.txt"), str(tmp_path / "bad.txt")], annotator)
+    for name, workers in (("here", None), ("there", cluster)):
+        manifest = annotate_corpus(str(tmp_path / name), sources, annotator, workers=workers)
+        assert [entry.error is None for entry in manifest.files] == [True, False]
+    files = [sorted(path.name for path in (tmp_path / name).iterdir()) for name in ("here", "there")]
+    assert files[0] == files[1]
+    for name in files[0]:
+        if (tmp_path / "here" / name).is_file():
+            assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
 
 
 def after(events: dict[int, Callable[[], Any]]) -> Report:

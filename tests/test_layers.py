@@ -59,7 +59,7 @@ LAYERS = {
     "evaluation": "model model_io annotate decoding treebank chart grammar drawing text",
     "annotate": "model chart forest treebank",
     "output": "model decoding forest treebank drawing",
-    "corpus": "annotate output model model_io decoding treebank text files",
+    "corpus": "annotate output model model_io decoding treebank text text.learned files learning",
     "training": "model model_io text text.learned evaluation families.registry families.forest families.chain learning "
     "task_options treebank chart grammar",
     "checking": "model model_io text text.learned container treebank chart grammar",

@@ -317,8 +317,10 @@ class Cluster:
         try:
             yield
         except (CancelledError, OSError):
-            message = f"{self._address}: the scheduler is gone; start it again and continue with --resume"
-            raise UsageError(message) from None
+            raise UsageError(
+                f"{self._address}: the scheduler is gone; start it again and repeat the command (`lveg train` with "
+                "--resume)"
+            ) from None
 
     def _send(self, work: Any) -> str:
         """The name of an object, which is sent with the examples that it uses, unless it has been sent before."""
@@ -417,7 +419,7 @@ class Cluster:
                 if trials == TRIALS:
                     raise UsageError(
                         f"{self._address}: workers end again and again; do they have enough memory? "
-                        "Continue with --resume"
+                        "Then repeat the command (`lveg train` with --resume)"
                     ) from None
                 found = Lacking()
             except CancelledError as error:

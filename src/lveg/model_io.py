@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import replace
 from typing import Any, cast
@@ -10,7 +11,7 @@ import msgspec
 import numpy as np
 
 from lveg._version import __version__
-from lveg.container import FORMAT, digest_of, read_whole, unpack, write
+from lveg.container import FORMAT, digest_of, dump, read_whole, unpack, write
 from lveg.errors import GrammarError, ModelError
 from lveg.families.chain import Chains
 from lveg.families.family import check_arrays
@@ -83,6 +84,13 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
 def save_model(model: Loaded, path: str | os.PathLike[str]) -> None:
     """Write the model to a temporary file next to `path`, sync it and rename it: all of it is written, or nothing."""
     write(os.fspath(path), *_encode(model))
+
+
+def model_bytes(model: Loaded) -> bytes:
+    """The bytes that `save_model` writes; `model_of` reads them."""
+    stream = io.BytesIO()
+    dump(stream, *_encode(model))
+    return stream.getvalue()
 
 
 def model_fingerprint(model: Loaded) -> str:

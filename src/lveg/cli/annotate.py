@@ -18,6 +18,7 @@ from lveg.cli.options import (
     Threads,
     TokeniserName,
     check_outputs,
+    cluster_workers,
     find_tokeniser,
     thread_count,
 )
@@ -64,6 +65,15 @@ PartSize = Annotated[
         "per thread.",
     ),
 ]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS|local:N",
+        help="Annotate on the workers of a Dask scheduler, such as tcp://host:8786, or on N processes of this machine: "
+        "local:N. Files are read and written here. Needs lveg\\[cluster].",
+    ),
+]
 Restart = Annotated[bool, typer.Option("--restart", help="Discard what an earlier run wrote to DIR, and begin anew.")]
 
 
@@ -81,6 +91,7 @@ def annotate(
     restart: Restart = False,
     skip_bad: SkipBad = False,
     threads: Threads = None,
+    cluster: ClusterAddress = None,
     quiet: Quiet = False,
 ) -> None:
     """Tag or parse a corpus: one output file for each input file, resumable.
@@ -117,7 +128,7 @@ def annotate(
     if not quiet and found is None:
         for source in sources[:5]:
             notice_joined(source.file, annotator.reading, analyser.grammar.lexicon.word_ids)
-    manifest = _run(str(out), sources, annotator, thread_count(threads), restart, quiet)
+    manifest = _run(str(out), sources, annotator, thread_count(threads), restart, cluster, quiet)
     _conclude(manifest, str(out), sources, skipped, quiet)
 
 
@@ -133,7 +144,13 @@ def _name_of(tokeniser: Tokeniser | None) -> str | None:
 
 
 def _run(
-    folder: str, sources: list[Source], annotator: Annotator, threads: int, restart: bool, quiet: bool
+    folder: str,
+    sources: list[Source],
+    annotator: Annotator,
+    threads: int,
+    restart: bool,
+    cluster: str | None,
+    quiet: bool,
 ) -> Manifest:
     """Do the work, with progress on stderr."""
     from lveg.cli.console import compilation_notice, console_report
@@ -143,8 +160,12 @@ def _run(
 
     total = None if quiet else count_sentences([source.file for source in sources], annotator.reading)
     try:
-        with compilation_notice(quiet), console_report(quiet=quiet) as report:
-            return annotate_corpus(folder, sources, annotator, threads, restart, report, total)
+        with (
+            compilation_notice(quiet),
+            console_report(quiet=quiet) as report,
+            cluster_workers(cluster, report) as workers,
+        ):
+            return annotate_corpus(folder, sources, annotator, threads, restart, report, total, workers)
     except KeyboardInterrupt:
         say("lveg: stopped; the same command continues")
         os._exit(130)  # without waiting for the parts that are being annotated

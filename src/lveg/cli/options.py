@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from lveg.learning.run import Workers
     from lveg.model import Model, Parser, Tagger
+    from lveg.report import Report
     from lveg.text.tokens import Tokeniser
 
 
@@ -235,3 +238,12 @@ def _check_writable(path: Path) -> None:
         raise UsageError(f"{path}: cannot be written: there is no directory {path.parent}")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise UsageError(f"{path}: cannot be written: permission denied")
+
+
+def cluster_workers(cluster: str | None, report: Report) -> AbstractContextManager[Workers | None]:
+    """The workers of a cluster, if there is one."""
+    if cluster is None:
+        return nullcontext()
+    from lveg.cluster import connected
+
+    return connected(cluster, report)

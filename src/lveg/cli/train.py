@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lveg.cli.options import Quiet, SkipBad, Threads, check_outputs, thread_count
+from lveg.cli.options import Quiet, SkipBad, Threads, check_outputs, cluster_workers, thread_count
 from lveg.errors import UsageError
 from lveg.families.registry import (
     NO_CONTEXT,
@@ -31,9 +30,7 @@ from lveg.task_options import ParserOptions, TaggerOptions, TokeniserOptions
 
 if TYPE_CHECKING:
     from lveg.families.registry import Kind
-    from lveg.learning.run import Workers
     from lveg.model_io import Loaded
-    from lveg.report import Report
 
 TASKS = {"parser": ParserOptions, "tagger": TaggerOptions, "tokeniser": TokeniserOptions}
 _CONLLU = "CoNLL-U: files, directories, .gz."
@@ -272,7 +269,7 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     with (
         compilation_notice(quiet),
         console_report(None if log is None else str(log), quiet) as report,
-        _workers(cluster, report) as workers,
+        cluster_workers(cluster, report) as workers,
     ):
         checkpoint.announce(report)
         keep = partial(_save_beside, out)
@@ -287,15 +284,6 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     if not quiet and out.is_file():
         typer.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)
     announce_faults(faults.messages)
-
-
-def _workers(cluster: str | None, report: Report) -> AbstractContextManager[Workers | None]:
-    """The workers of a cluster, if there is one."""
-    if cluster is None:
-        return nullcontext()
-    from lveg.cluster import connected
-
-    return connected(cluster, report)
 
 
 def _save_beside(out: Path, name: str, model: Loaded) -> None:

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 
 from lveg.corpus.inputs import Source
 from lveg.corpus.manifest import NAME, Entry, Manifest, continued, load_manifest
-from lveg.corpus.work import Annotator, Counts, annotate_part, counts_in
+from lveg.corpus.work import Annotator, Counts, Done, RemoteAnnotator, annotate_part, counts_in, write_part
 from lveg.errors import TreebankError, UsageError
 from lveg.files import remove_leftovers, sha256_of
+from lveg.learning.run import Workers
 from lveg.model_io import model_fingerprint
-from lveg.parallel import ordered_map
+from lveg.parallel import chunks, ordered_map
 from lveg.report import Report, silent
 from lveg.treebank.parts import cut
 from lveg.treebank.source import Part, open_output
@@ -32,6 +33,9 @@ PARTS = ".lveg"
 
 SAVED_EVERY = 10.0
 """Seconds between two versions of the manifest."""
+
+AT_ONCE = 64
+"""Parts that are sent to workers in other processes together."""
 
 
 @dataclass
@@ -68,16 +72,17 @@ def annotate_corpus(
     restart: bool = False,
     report: Report = silent,
     total: int | None = None,
+    workers: Workers | None = None,
 ) -> Manifest:
     """Annotate files into a folder, or continue where an earlier run stopped; the manifest of what is done.
 
     The output is the same for any number of threads and interruptions. A file with a malformed sentence has an error in
     the manifest and no output; the others are annotated. restart: discard what an earlier run did. total: the number of
-    sentences, if known.
+    sentences, if known. workers: other processes that annotate parts, instead of threads.
     """
     with _alone_in(folder):
         run = _Run(folder, sources, annotator, restart)
-        run.work(threads, report, total)
+        run.work(threads, report, total, workers)
         return run.manifest
 
 
@@ -119,14 +124,15 @@ class _Run:
         self.saved = 0.0
         self.joined: list[_File] = []  # parts are still there
 
-    def work(self, threads: int, report: Report, total: int | None) -> None:
+    def work(self, threads: int, report: Report, total: int | None, workers: Workers | None) -> None:
         """Annotate what is not complete."""
         for folder in {self.folder, *(os.path.dirname(self._output(file)) for file in self.files)}:
             os.makedirs(folder, exist_ok=True)
             remove_leftovers(folder)
         self._save()
         done = sum(file.entry.counts.sentences for file in self.files if file.entry.is_complete)
-        for outcome in ordered_map(self._annotate, self._jobs(), threads, ahead=2):
+        found = ordered_map(self._annotate, self._jobs(), threads, ahead=2) if workers is None else self._sent(workers)
+        for outcome in found:
             file = outcome.job.file
             file.error = file.error or outcome.error
             done += outcome.counts.sentences
@@ -159,13 +165,41 @@ class _Run:
         """Annotate a part, unless an earlier run did."""
         if job.part is None:
             return _Outcome(job, error=job.error)
-        path = os.path.join(self._parts(job.file), f"{job.part.number:08d}")
-        if os.path.exists(path):
-            return _Outcome(job, counts_in(path))
+        if self._is_done(job):
+            return _Outcome(job, counts_in(self._path(job)))
         try:
-            return _Outcome(job, annotate_part(self.annotator, job.file.source.file, job.part, path))
+            return self._keep(job, annotate_part(self.annotator, job.file.source.file, job.part))
         except TreebankError as error:
             return _Outcome(job, error=str(error))
+
+    def _sent(self, workers: Workers) -> Iterator[_Outcome]:
+        """Like `_annotate` for all jobs, by workers in other processes; they send the text, which is written here."""
+        annotator = RemoteAnnotator.of(self.annotator)
+        for jobs in chunks(self._jobs(), AT_ONCE):
+            parts = {
+                number: (job.file.source.file, job.part)
+                for number, job in enumerate(jobs)
+                if job.part is not None and not self._is_done(job)
+            }
+            found = dict(zip(parts, workers.map(annotator, parts.values()), strict=True))
+            for number, job in enumerate(jobs):
+                done = found.get(number)
+                if isinstance(done, str):
+                    yield _Outcome(job, error=done)
+                else:
+                    yield self._annotate(job) if done is None else self._keep(job, done)
+
+    def _is_done(self, job: _Job) -> bool:
+        return os.path.exists(self._path(job))
+
+    def _keep(self, job: _Job, done: Done) -> _Outcome:
+        """Write an annotated part."""
+        write_part(self._path(job), done)
+        return _Outcome(job, done.counts)
+
+    def _path(self, job: _Job) -> str:
+        assert job.part is not None
+        return os.path.join(self._parts(job.file), f"{job.part.number:08d}")
 
     def _finish(self, file: _File) -> None:
         """Join the parts of a file, or record why there is no output."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -12,11 +12,13 @@ import msgspec
 from lveg.annotate import ParseSettings, TagSettings, parse_one, tag_some
 from lveg.decoding.derivations import DECODERS
 from lveg.decoding.tags import TAG_DECODERS
-from lveg.errors import UsageError
+from lveg.errors import TreebankError, UsageError
 from lveg.files import replacing
 from lveg.model import CHUNK, Model, Parser
+from lveg.model_io import analyser_of, model_bytes, model_of
 from lveg.output import parse_text, tags_text
 from lveg.parallel import chunks
+from lveg.text.learned import LearnedTokeniser
 from lveg.text.tokens import Tokeniser
 from lveg.treebank.source import Faults, InputFormat, Part
 from lveg.treebank.text import Input, Reading, read_part
@@ -123,11 +125,17 @@ class Annotator:
                 yield _Annotated(sentence, text, tagging.fallback)
 
 
-def annotate_part(annotator: Annotator, file: str, part: Part, path: str) -> Counts:
-    """Annotate a part of a file, and write its counts as a line of JSON and then its text to `path`.
+class Done(NamedTuple):
+    """An annotated part: what it has, and its text."""
 
-    Depends on nothing but its arguments, so that it can run in any process; the file itself is not opened. `path` is
-    written completely or not at all.
+    counts: Counts
+    text: bytes
+
+
+def annotate_part(annotator: Annotator, file: str, part: Part) -> Done:
+    """Annotate a part of a file.
+
+    Depends on nothing but its arguments, so that it can run in any process; the file itself is not opened.
     """
     faults = Faults(annotator.options.skip_bad)
     counts, texts = Counts(skipped=faults.messages), []
@@ -138,10 +146,47 @@ def annotate_part(annotator: Annotator, file: str, part: Part, path: str) -> Cou
         if fallback is not None:
             counts.fallbacks[fallback] = counts.fallbacks.get(fallback, 0) + 1
         texts.append(text)
+    return Done(counts, "".join(texts).encode())
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteAnnotator:
+    """An annotator for workers in other processes: its models are files' bytes, read there when they are needed.
+
+    tokeniser: bytes of a learned one, or a tokeniser that has only rules.
+    """
+
+    model: bytes
+    tokeniser: bytes | Tokeniser | None
+    options: Options
+
+    @classmethod
+    def of(cls, annotator: Annotator) -> RemoteAnnotator:
+        """The same annotator, to be sent."""
+        tokeniser = annotator.tokeniser
+        sent = model_bytes(tokeniser) if isinstance(tokeniser, LearnedTokeniser) else tokeniser
+        return cls(model_bytes(annotator.model), sent, annotator.options)
+
+    def __call__(self, values: object) -> Callable[[tuple[str, Part]], Done | str]:
+        """Annotates parts of files, given with their names; the message if a sentence is malformed."""
+        tokeniser = model_of(self.tokeniser, "tokeniser") if isinstance(self.tokeniser, bytes) else self.tokeniser
+        assert not isinstance(tokeniser, Model)
+        annotator = Annotator(analyser_of(self.model, "model"), self.options, tokeniser)
+
+        def annotate(item: tuple[str, Part]) -> Done | str:
+            try:
+                return annotate_part(annotator, *item)
+            except TreebankError as error:
+                return str(error)
+
+        return annotate
+
+
+def write_part(path: str, done: Done) -> None:
+    """Write the counts as a line of JSON, and then the text; completely or not at all."""
     with replacing(path) as stream:
-        stream.write(msgspec.json.encode(counts) + b"\n")
-        stream.writelines(text.encode() for text in texts)
-    return counts
+        stream.write(msgspec.json.encode(done.counts) + b"\n")
+        stream.write(done.text)
 
 
 def counts_in(path: str) -> Counts:
