@@ -19,6 +19,7 @@ demo: $(READY)
 	$(BIN)/lveg demo
 
 test: $(DEV)
+	$(BIN)/lveg warm --quiet  # otherwise each of the parallel processes would compile the kernels
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(DEV)

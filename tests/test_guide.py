@@ -17,7 +17,7 @@ LIBRARIES = ("nltk", "sklearn", "spacy")
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guide"
 
 
-MOST_SAMPLED = 300
+MOST_SAMPLED = 200
 ROUNDS = {"tagger": ["--epochs", "3"], "parser": ["--epochs", "2", "--context-epochs", "2", "--network-epochs", "1"]}
 """A test needs fewer sentences and rounds of training than a guide."""
 
@@ -126,10 +126,10 @@ def test_whole_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_checking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     printed = follow("check", monkeypatch, tmp_path)
-    assert "sentences: 300" in printed["lveg check train.mrg"]
+    assert "sentences: 200" in printed["lveg check train.mrg"]
     assert "development words" in printed["lveg check train.mrg --against dev.mrg"]
     assert "0 errors" in printed["lveg check my.model"]
-    assert capsys.readouterr().out.startswith("300 ")
+    assert capsys.readouterr().out.startswith("200 ")
 
 
 def test_more_than_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -434,7 +434,7 @@ def test_a_parser_labelled_as_a_tagger(folder: Path, tmp_path: Path) -> None:
     dressed = {**header, "task": "tagger", "family": "hmm", "column": "upos"}
     assert "not those of a tagger" in refused(sealed(dressed, tensors), tmp_path)
     pattern = {**header, "cleaning": {**header["cleaning"], "empty_elements": "("}}
-    assert "is not its pattern of empty elements" in refused(sealed(pattern, tensors), tmp_path)
+    assert "could take forever to match" in refused(sealed(pattern, tensors), tmp_path)
     direction = {**header, "binarisation": {**header["binarisation"], "direction": "up"}}
     assert "is not one of right, left, head" in refused(sealed(direction, tensors), tmp_path)
 
@@ -442,11 +442,16 @@ def test_a_parser_labelled_as_a_tagger(folder: Path, tmp_path: Path) -> None:
 # What families store: their arrays and their facts.
 
 
+MANY_ARRAYS = 15
+"""Only products have more."""
+
+
 def own_arrays(tensors: dict[str, Any], kind: type = np.generic) -> list[str]:
-    """The names of the family's arrays of a kind of numbers."""
-    return sorted(
+    """The names of the family's arrays of a kind of numbers; some of those that a product has from other families."""
+    found = sorted(
         name for name, array in tensors.items() if name.startswith("family.") and issubclass(array.dtype.type, kind)
     )
+    return found[:: 1 if len(found) <= MANY_ARRAYS else 3]
 
 
 def refused_or_harmless(data: bytes, folder: Path) -> bool:

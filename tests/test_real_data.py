@@ -94,8 +94,11 @@ def test_learned_classes_beat_a_single_one(data_dir: Path, language: str) -> Non
     assert auto["token_accuracy"] >= single["token_accuracy"] + 2.0
 
 
-def test_the_default_tagger_beats_a_conditional_random_field(data_dir: Path) -> None:
-    """A linear-chain CRF with the usual features gets 93.6 % of tokens and 55.2 % of sentences of tr right."""
-    scores = tagged(data_dir, "tr")
+def test_a_tagger_beats_a_conditional_random_field(data_dir: Path) -> None:
+    """A linear-chain CRF with the usual features gets 93.6 % of tokens and 55.2 % of sentences of tr right.
+
+    The network of the default tagger would make it better, but not quicker.
+    """
+    scores = tagged(data_dir, "tr", context="forms")
     assert scores["token_accuracy"] >= 93.9
     assert scores["sentence_accuracy"] >= 56.5

@@ -88,7 +88,7 @@ class TestInput:
         assert outcome.status == 0
         assert words_of(outcome.out) == [kept]
 
-    @pytest.mark.parametrize("length", [450, 2000])
+    @pytest.mark.parametrize("length", [1001, 2000])
     def test_a_sentence_too_long_for_a_chart_is_flat_and_says_so(self, run: Run, samples: Samples, length: int) -> None:
         words = (DOG.split() * length)[:length]
         text = " ".join(words).encode()
@@ -166,7 +166,7 @@ class TestOutput:
                 assert math.fsum(reason["value"] for reason in part["reasons"]) == pytest.approx(
                     part["value"], abs=1e-9
                 )
-        long = " ".join(DOG.split() * 100).encode()
+        long = " ".join(DOG.split() * 200).encode()
         flat = json.loads(run("parse", samples.parser, "--format", "jsonl", "--explain", stdin=long).out)
         assert "explanations" not in flat
 

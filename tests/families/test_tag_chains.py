@@ -426,5 +426,5 @@ def test_parameters_are_checked() -> None:
         start_lvg(grammar, weight, 0)
     with pytest.raises(GrammarError, match="not one of spherical, diagonal"):
         start_gm(grammar, weight, 2, 2, "full")
-    with pytest.raises(GrammarError, match="at least one component"):
+    with pytest.raises(GrammarError, match="from 1 to 64 components"):
         start_gm(grammar, weight, 1, 0)

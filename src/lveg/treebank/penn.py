@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"[()]|[^ \t\r\n\v\f()]+")
 _TREE_START = re.compile(r"[ \t]*\([ \t\r\n\v\f]*([^ \t\r\n\v\f()]*)")
 
 
-_MOST_AGAIN = 500_000  # lines that are read again after trees that are never closed
+_MOST_AGAIN = 700_000  # lines that are read again after trees that are never closed
 
 
 class _Open:
