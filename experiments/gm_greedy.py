@@ -5,8 +5,8 @@
 Learning begins with --components for each rule. After a quarter of the epochs, and after half of them, the share `drop`
 of all components is removed: those that gold trees use least. Then as many as `grow` times those that there were are
 added: every component gets a copy of next to no weight, moved at random, and the copies are kept whose weight the
-objective wants to raise most. One line per run, as `gm_settings.py` prints it. docs/decisions/0017 was written from
-such runs.
+objective wants to raise most. One line per run, as `gm_settings.py` prints it. docs/decisions/0006 has what came
+out.
 """
 
 from __future__ import annotations
