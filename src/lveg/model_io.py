@@ -224,7 +224,7 @@ def _model(header: _Header, arrays: dict[str, Any]) -> Loaded:
     check_labels(grammar, in_brackets=header.task == "parser")
     kind = kinds(header.task).get(header.family) if header.task in ("parser", "tagger", "tokeniser") else None
     if kind is None:
-        name = f"{header.task[:40]} of model {header.family[:40]}".encode("unicode_escape").decode()
+        name = repr(f"{header.task[:40]} of model {header.family[:40]}")[1:-1]  # on one line, whatever it is
         raise ModelError(f"holds a {name}, which is not installed here")
     if header.task != "parser":
         _check_tag_grammar(grammar)
