@@ -17,7 +17,7 @@ import numpy as np
 
 from lveg.kernels.chart_estimate import Estimate
 from lveg.kernels.chart_inside import add_tag_rules, finish_cell, split_factors, start_cell
-from lveg.kernels.chart_outside import keep, pass_by_tags
+from lveg.kernels.chart_outside import keep, pass_by_tags, want_pairs
 from lveg.kernels.chart_rules import Columns, Lexical, Likely, Pairs, Symbols, TagRules, Unaries, Work
 from lveg.kernels.jit import DEAD, ZERO, lean_kernel, power_of_two
 
@@ -143,7 +143,6 @@ def keep_likely_rules(
     """
     left_row = symbols.left_row
     pair_left, pair_symbol = pairs.left, pairs.right_symbol
-    lhs_ptr, lhs_pair, lhs_weight = pairs.lhs_ptr, pairs.lhs_pair, pairs.lhs_weight
     pair_rule_ptr, pair_rule_lhs, pair_rule_weight, pair_rule = (
         pairs.rule_ptr, pairs.rule_lhs, pairs.rule_weight, pairs.rule,
     )  # fmt: skip
@@ -155,8 +154,6 @@ def keep_likely_rules(
     n_symbols = left_row.shape[0]
     tiny = min(p_node, p_edge) * 1e-1
     cut = tiny * 1e-1
-    # The pairs that a span needs, as a linked list for each left row b: first_pair[b], then next_pair, plus one; 0 is
-    # the end.
     factor, below, above, pair_outer, wanted, next_pair, first_pair = (
         work.factor, work.cell, work.top, work.pair, work.wanted, work.next_pair, work.first_pair,
     )  # fmt: skip
@@ -222,22 +219,11 @@ def keep_likely_rules(
             for k in range(i + 1, j):
                 factor[k] *= up
             # Pass `below` down to children that are two nonterminals.
-            n_wanted, most = 0, 0.0
             for a in range(n_symbols):
                 above[a] = below[a] * bottom[a]  # the posterior before the unary step
                 if above[a] < tiny:
                     below[a] = 0.0
-                    continue
-                for index in range(lhs_ptr[a], lhs_ptr[a + 1]):
-                    p, value = lhs_pair[index], below[a] * lhs_weight[index]
-                    if value > cut:
-                        if pair_outer[p] == 0.0:
-                            wanted[n_wanted] = p
-                            n_wanted += 1
-                            next_pair[p] = first_pair[pair_left[p]]
-                            first_pair[pair_left[p]] = p + 1
-                        pair_outer[p] += value
-                        most = max(most, pair_outer[p])
+            n_wanted, most = want_pairs(pairs, below, cut, work)
             for k in range(i + 1, j):
                 if factor[k] == 0.0:
                     continue

@@ -37,7 +37,6 @@ def keep_rules(
     """
     # Unpacked once: a tuple field would be fetched at each access.
     pair_left, pair_symbol, left_symbol = pairs.left, pairs.right_symbol, pairs.left_symbol
-    lhs_ptr, lhs_pair, lhs_weight = pairs.lhs_ptr, pairs.lhs_pair, pairs.lhs_weight
     pair_rule_ptr, pair_rule_lhs, pair_rule_weight, pair_rule = (
         pairs.rule_ptr, pairs.rule_lhs, pairs.rule_weight, pairs.rule,
     )  # fmt: skip
@@ -49,8 +48,6 @@ def keep_rules(
     n, n_tags = tag_score.shape
     n_symbols = tops.shape[2]
     tiny = min(p_node, p_edge) * 1e-1
-    # The pairs that a span needs, as a linked list for each left row b: first_pair[b], then next_pair, plus one; 0 is
-    # the end.
     factor, scaled, gathered, below, above, pair_outer, wanted, next_pair, first_pair = work
 
     for i in range(n):
@@ -107,18 +104,7 @@ def keep_rules(
                 if above[a] < tiny:
                     below[a] = 0.0
             # Pass `below` down to children that are two nonterminals.
-            n_wanted = 0
-            for a in range(n_symbols):
-                if below[a] > 0.0:
-                    for index in range(lhs_ptr[a], lhs_ptr[a + 1]):
-                        p, value = lhs_pair[index], below[a] * lhs_weight[index]
-                        if value > 0.0:
-                            if pair_outer[p] == 0.0:
-                                wanted[n_wanted] = p
-                                n_wanted += 1
-                                next_pair[p] = first_pair[pair_left[p]]
-                                first_pair[pair_left[p]] = p + 1
-                            pair_outer[p] += value
+            n_wanted, _ = want_pairs(pairs, below, 0.0, work)
             for b in range(left_symbol.shape[0]):
                 low, high = max(i + 1, left_low[i, b]), min(j - 1, left_high[i, b])
                 if low > high or first_pair[b] == 0:
@@ -175,6 +161,31 @@ def keep_rules(
                 size,
             )
     return size
+
+
+@inner_kernel
+def want_pairs(pairs: Pairs, below: Any, cut: float, work: Work) -> tuple[int, float]:
+    """Find the pairs of children that receive more than `cut` from the outside scores `below` of a span.
+
+    Returns their number and the largest score of one. work: `wanted` lists them, `pair` receives their scores, and for
+    each left row b they are a linked list: first_pair[b], then next_pair, plus one; 0 is the end.
+    """
+    pair_left, lhs_ptr, lhs_pair, lhs_weight = pairs.left, pairs.lhs_ptr, pairs.lhs_pair, pairs.lhs_weight
+    score, wanted, next_pair, first_pair = work.pair, work.wanted, work.next_pair, work.first_pair
+    n_wanted, most = 0, 0.0
+    for a in range(lhs_ptr.shape[0] - 1):
+        if below[a] > 0.0:
+            for index in range(lhs_ptr[a], lhs_ptr[a + 1]):
+                p, value = lhs_pair[index], below[a] * lhs_weight[index]
+                if value > cut:
+                    if score[p] == 0.0:
+                        wanted[n_wanted] = p
+                        n_wanted += 1
+                        next_pair[p] = first_pair[pair_left[p]]
+                        first_pair[pair_left[p]] = p + 1
+                    score[p] += value
+                    most = max(most, score[p])
+    return n_wanted, most
 
 
 @inner_kernel
