@@ -11,9 +11,10 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -e .
 	touch $@
 
-$(DEV): $(READY)
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -e '.[dev]'
-	touch $@
+$(DEV): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile -e '.[dev]'
+	touch $(READY) $@
 
 demo: $(READY)
 	$(BIN)/lveg demo

@@ -100,9 +100,9 @@ def run(
     """The summed log Z of packed sentences, one after the other; adds sign × its gradient to `slope`.
 
     weight contains weights, means and variances; slope the derivatives with respect to log weights, means and log
-    standard deviations. sign: 0 for sums alone. factor: None, or the factor of each component of the emission of each
+    standard deviations. sign: 0 for sums alone. factor: empty, or the factor of each component of the emission of each
     entry in use, (entries in use, K); an entry without emission has K components of weight 1/K that do not depend on
-    the subtype. factor_slope: None, or receives sign × the posterior of each component of each entry, (entries, K).
+    the subtype. factor_slope: empty, or receives sign × the posterior of each component of each entry, (entries, K).
     found: receives the requested results; its shares and pairs must be zero, and are not available for given tags.
     """
     log_z, share, pair = found.log_z, found.share, found.pair
@@ -116,7 +116,7 @@ def run(
         total += value
         if log_z.shape[0] > 0:
             log_z[number] = value
-        if factor is not None:
+        if factor.shape[0] > 0:
             used += count_in_use(packed, at, is_given)
         entries += packed[at + 2]
         pairs += count_pairs(packed, at)
@@ -388,7 +388,7 @@ def make_rows(
         for first in range(own, own + n_rows, width):
             for j in range(width):
                 constant[first + j] *= weights[at + j]
-    if factor is not None:
+    if factor.shape[0] > 0:
         for first in range(own, own + n_rows, width):
             for j in range(width):
                 constant[first + j] *= factor[first_used + y - 1, j]
@@ -475,7 +475,7 @@ def backward(
                     link_slope = slope.weight
                     for r in range(n_rows):
                         link_slope[emissions + rule[y] * width + r % width] += above[r]
-                if factor_slope is not None:
+                if factor_slope.shape[0] > 0:
                     for r in range(n_rows):
                         factor_slope[first_entry + source[y], r % width] += above[r]
                 for r in range(n_rows):

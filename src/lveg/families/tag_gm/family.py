@@ -142,6 +142,7 @@ class TagGm(ChainFamily):
         """The summed log Z of packed sentences; adds sign × its gradient to `into`."""
         slope = _NOTHING if into is None else self.parts(into)
         sign = 0.0 if into is None else sign
+        factor, factor_slope = (_NONE if array is None else array for array in (factor, factor_slope))
         return run(
             packed, is_given, sign, self.tags, self.components, self.numbers, slope, factor, factor_slope, found
         )  # fmt: skip
@@ -155,7 +156,8 @@ def shapes_of(tags: int, n_emissions: int, components: int, dim: int, covariance
     return (1, (links + tags + n_emissions) * components), (dim, gaussians), (variances, gaussians)
 
 
-_NOTHING = GmArrays(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
+_NONE = np.empty((0, 0))
+_NOTHING = GmArrays(np.empty(0), _NONE, _NONE)
 
 
 def start_gm(
