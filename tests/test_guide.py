@@ -17,7 +17,7 @@ LIBRARIES = ("nltk", "sklearn", "spacy")
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guide"
 
 
-MOST_SAMPLED = 200
+MOST_SAMPLED = 100
 ROUNDS = {"tagger": {"--epochs": "3"}, "parser": {"--epochs": "2", "--context-epochs": "2", "--network-epochs": "1"}}
 """A test needs fewer sentences and rounds of training than a guide."""
 

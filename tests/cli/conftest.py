@@ -92,10 +92,10 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
     made = Samples(folder, *(folder / name for name in names))
     for path, count in zip(made[1:5], (400, 40, 400, 40), strict=True):
         path.write_text(head(f"demo-{path.name}", count), encoding="utf-8")
-    for what, model, train, dev, out in (
-        ("parser", "pcfg", made.train_trees, made.dev_trees, made.parser),
-        ("tagger", "forms", made.train_tags, made.dev_tags, made.tagger),
+    for what, train, dev, out, *more in (
+        ("parser", made.train_trees, made.dev_trees, made.parser, "--model", "pcfg"),
+        ("tagger", made.train_tags, made.dev_tags, made.tagger, "--epochs", 3, "--network-epochs", 1),
     ):
-        outcome = run_main("train", what, train, "--model", model, "--dev", dev, "--out", out)
+        outcome = run_main("train", what, train, "--dev", dev, "--out", out, *more)
         assert outcome.status == 0, outcome.err
     return made

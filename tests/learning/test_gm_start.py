@@ -137,7 +137,8 @@ def test_clusters_are_closest_and_means_are_theirs() -> None:
     points, share = dice.normal(size=(9, 2)), dice.uniform(0.1, 1.0, 40)
     slots = dice.integers(0, 9, (3, 40)).astype(np.int32)
     slots[1, 20:], slots[2, 10:] = -1, -1
-    row_ptr, ptr, seeds = np.array([0, 10, 20, 40]), np.array([0, 3, 4, 7]), np.array([0, 1, 2, 10, 20, 21, 22])
+    row_ptr = np.array([0, 10, 20, 40], np.int32)
+    ptr, seeds = np.array([0, 3, 4, 7]), np.array([0, 1, 2, 10, 20, 21, 22])
     mean = np.zeros((3, 7, 2))
     own = cluster_rows(row_ptr, slots, share, points, ptr, seeds, mean)
     at = np.where(slots[:, :, None] >= 0, points[slots], 0.0)

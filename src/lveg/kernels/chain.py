@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.jit import ZERO, exponent_of, inner_kernel, kernel, lean_kernel, power_of_two
+from lveg.kernels.jit import ZERO, exponent_of, inner_kernel, int64, kernel, lean_kernel, power_of_two
 
 LOG_2 = math.log(2.0)
 NO_RULE = -1
@@ -320,7 +320,7 @@ def rank_sequences(
     size = np.zeros(m + 1, np.int64)
     value, back = np.empty((m + 1) * count), np.full((m + 1) * count, -1)
     step, head = np.zeros(m), np.zeros(m, np.int64)
-    begin, before, link = 0, 0, first_pair
+    begin, before, link = ZERO, ZERO, first_pair
     for place in range(at + 3 + n, at + 3 + 2 * n):
         here = packed[place + 1] - packed[place]
         for y in range(begin, begin + here):
@@ -334,7 +334,7 @@ def rank_sequences(
         begin += here
         before = here
     step[:] = 0.0
-    merge(size, value, back, begin - before, before, step, head, m, count)
+    merge(size, value, back, begin - before, before, step, head, int64(m), count)
     if n == 0:
         size[0], value[0] = 1, 0.0
     return size, value, back

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.jit import kernel
+from lveg.kernels.jit import ZERO, int64, kernel
 
 N_WORDS, N_EDGES, WORDS = 1, 3, 4
 """Indices in rows of the number of words, the number of edges, and the atoms of the words."""
@@ -33,7 +33,7 @@ right of the split; or a length, or the shapes of all words of a short span."""
 WIDEST = 64
 """A part is anchor × WIDEST² + (offset + WIDEST // 2) × WIDEST + atom."""
 
-ON_SPAN, AT_SPLIT, OF_WORD = 0, 1000, 2000
+ON_SPAN, AT_SPLIT, OF_WORD = (int64(salt) for salt in (0, 1000, 2000))
 """Distinguish the kinds of templates in hashes."""
 
 LONGEST_OUTLINE = 6
@@ -201,7 +201,7 @@ def visit(
     span, at_split, word = np.zeros(n_span, np.int64), np.zeros(n_split, np.int64), np.zeros(n_word, np.int64)
     begin, first_edge = 0, 0
     while begin < rows.shape[0]:
-        n, n_nodes, n_edges = rows[begin + N_WORDS], rows[begin + 2], rows[begin + N_EDGES]
+        n, n_nodes, n_edges = int64(rows[begin + N_WORDS]), rows[begin + 2], rows[begin + N_EDGES]
         words = begin + WORDS
         node = words + (n + 2 * PADDING) * atoms
         edge = node + 4 * n_nodes + 1
@@ -211,7 +211,8 @@ def visit(
                 own_noise = mix(own_noise + rows[words + (i + PADDING) * atoms])
         last_start, last_end = -1, -1
         for v in range(n_nodes):
-            symbol, start, end = rows[node + v], rows[node + n_nodes + v], rows[node + 2 * n_nodes + v]
+            symbol = rows[node + v]
+            start, end = int64(rows[node + n_nodes + v]), int64(rows[node + 2 * n_nodes + v])
             first, last = rows[node + 3 * n_nodes + v], rows[node + 3 * n_nodes + v + 1]
             owner = rules.n_rules + 1 + symbol
             is_word = first < last and rows[edge + first] >= rules.lexical_start
@@ -239,7 +240,7 @@ def visit(
                 size = give_to(table, slope, touched, word if is_word else span, owner, of_node, size)
             e = first
             while e < last:
-                rule, after, of_rule = rows[edge + e], e, 0.0
+                rule, after, of_rule = int64(rows[edge + e]), e, 0.0
                 while after < last and rows[edge + after] == rule:
                     of_rule += edge_slope[first_edge + after]
                     after += 1
@@ -253,7 +254,7 @@ def visit(
                     else:
                         size = give_to(table, slope, touched, span, rule, of_rule, size)
                 while e < after:
-                    value, split = edge_slope[first_edge + e], rows[edge + n_edges + e]
+                    value, split = edge_slope[first_edge + e], int64(rows[edge + n_edges + e])
                     if abs(value) >= least:
                         if split < end:
                             fill_properties(
@@ -281,8 +282,8 @@ def look_up(
     end: int, number: Any,
 ) -> None:  # fmt: skip
     """Fill `number` with the index of the weight that each template has with an owner at a position of a forest."""
-    property = np.zeros(template.shape[0], np.int64)
-    fill_properties(rows, WORDS, atoms, rows[N_WORDS], template, start, split, end, shape, salt, 0, 0.0, property)
+    property, words, n = np.zeros(template.shape[0], np.int64), int64(WORDS), int64(rows[N_WORDS])
+    fill_properties(rows, words, atoms, n, template, start, split, end, shape, salt, ZERO, 0.0, property)
     for p in range(template.shape[0]):
         number[p] = find(table, property[p], owner)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from lveg.kernels.gm import Scores, Table
 from lveg.kernels.gm_plan import COPY, Plan
-from lveg.kernels.jit import kernel
+from lveg.kernels.jit import ZERO, kernel
 from lveg.kernels.semiring import draw
 
 
@@ -53,7 +53,7 @@ def draw_edges(
             for place in range(entry_place[entry], entry_place[entry + 1]):
                 row = place - entry_place[entry]
                 share[place - first] = alpha[place] * (1.0 if query < 0 else overlap[at + row * width + asking])
-        place = first + draw(share, 0, last - first, uniform[2 * size])
+        place = first + draw(share, ZERO, last - first, uniform[2 * size])
         entry = begin
         while entry_place[entry + 1] <= place:
             entry += 1
@@ -71,7 +71,8 @@ def draw_edges(
             if right >= 0:
                 value *= answer[query_place[right] + component]
             edge_share[edge - entry_edge[entry]] = value
-        edge = entry_edge[entry] + draw(edge_share, 0, entry_edge[entry + 1] - entry_edge[entry], uniform[2 * size + 1])
+        n_edges = entry_edge[entry + 1] - entry_edge[entry]
+        edge = entry_edge[entry] + draw(edge_share, ZERO, n_edges, uniform[2 * size + 1])
         chosen[size] = edge
         size += 1
         if edge_right[edge] >= 0:

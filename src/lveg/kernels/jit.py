@@ -18,10 +18,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 DEAD = -(2**30)
 """Scale of a cell or node without any derivation."""
 
+int64 = cast(Callable[[Any], int], np.int64)
+"""Makes an int64 of an int32 or a literal that a kernel passes to another kernel. Otherwise Numba may compile the other
+kernel several times: once for each type of integer and for each literal."""
 
-ZERO = cast(int, np.int64(0))
-"""Initial value of a counter that a kernel passes to another kernel. With a literal 0, Numba would compile the other
-kernel twice: for the literal, and for the numbers after it."""
+ZERO = int64(0)
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,

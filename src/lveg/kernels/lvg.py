@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from lveg.kernels.assemble import STAY
 from lveg.kernels.factors import Factors
-from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
+from lveg.kernels.jit import DEAD, ZERO, exponent_of, int64, kernel, power_of_two
 from lveg.kernels.semiring import draw, edge_scale
 
 _LOWEST = -1000
@@ -162,7 +162,7 @@ def inside(forest: Packed, factors: Factors, weights: Weights, is_open: Any) -> 
                 edge_factor[edge] = power_of_two(one - level) if level + _LOWEST <= one < limit else 0.0
                 if with_factors:
                     edge_factor[edge] *= mantissa[edge]
-            stop = np.int64(begin)
+            stop = int64(begin)
             while stop < end:
                 start, rule = stop, edge_rule[stop]
                 while stop < end and edge_rule[stop] == rule:
@@ -224,7 +224,7 @@ def outside(forest: Packed, weights: Weights, scores: Scores, sign: float, use: 
         for at in range(first, last):
             if above[at] * value[at] < LEAST:
                 above[at] = 0.0
-        stop, end = np.int64(edge_ptr[node]), edge_ptr[node + 1]
+        stop, end = int64(edge_ptr[node]), edge_ptr[node + 1]
         while stop < end:
             start, rule = stop, edge_rule[stop]
             while stop < end and edge_rule[stop] == rule:
@@ -303,7 +303,7 @@ def run(
     """
     first = first_subtypes(weights.subtypes)
     all_open = np.empty(0, np.bool_)
-    begin, edge = np.int64(0), 0
+    begin, edge = ZERO, 0
     for number in range(sign.shape[0]):
         forest = view_forest(packed, begin)
         end = edge + forest.edge_rule.shape[0]
@@ -341,7 +341,7 @@ def merge_losses(packed: Any, weights: Weights, usage: Any, loss: Any) -> None:
     """
     subtypes, first = weights.subtypes, first_subtypes(weights.subtypes)
     all_open, nothing = np.empty(0, np.bool_), np.empty(0)
-    begin = np.int64(0)
+    begin = ZERO
     while begin < packed.shape[0]:
         forest = view_forest(packed, begin)
         log_z, scores = inside(forest, Factors(nothing, np.empty(0, np.int32)), weights, all_open)
@@ -386,21 +386,21 @@ def draw_edges(forest: Packed, weights: Weights, scores: Scores, uniform: Any, c
     while height > 0:
         height -= 1
         node, subtype = stack[height, 0], stack[height, 1]
-        begin, end = edge_ptr[node], edge_ptr[node + 1]
+        begin, end = int64(edge_ptr[node]), int64(edge_ptr[node + 1])
         for edge in range(begin, end):
             width = fill_pairs(edge, edge + 1, edge_left, edge_right, edge_factor, place, value, pair)
             total = pair[subtype] if edge_rule[edge] == STAY else 0.0
             for j in range(width if edge_rule[edge] != STAY else 0):
                 total += weight[ptr[edge_rule[edge]] + subtype * width + j] * pair[j]
             edge_share[edge - begin] = total
-        edge = begin + draw(edge_share, 0, end - begin, uniform[2 * size])
+        edge = begin + draw(edge_share, ZERO, end - begin, uniform[2 * size])
         left, right, rule = edge_left[edge], edge_right[edge], edge_rule[edge]
         picked = subtype
         if rule != STAY:
             width = fill_pairs(edge, edge + 1, edge_left, edge_right, edge_factor, place, value, pair)
             for j in range(width):
                 pair[j] *= weight[ptr[rule] + subtype * width + j]
-            picked = draw(pair, 0, width, uniform[2 * size + 1])
+            picked = draw(pair, ZERO, int64(width), uniform[2 * size + 1])
         chosen[size] = edge
         size += 1
         n_right = place[right + 1] - place[right] if right >= 0 else 1

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lveg.kernels.features import bucket, mix
-from lveg.kernels.jit import inner_kernel, kernel, lean_kernel
+from lveg.kernels.jit import ZERO, inner_kernel, int64, kernel, lean_kernel
 
 N_EDGES = 3
 """Position of the number of edges in the rows of a forest."""
@@ -204,10 +204,10 @@ def visit(
     their left-hand sides added; then those of symbols.
     """
     units = net.out.shape[1]
-    begin, first_edge = 0, 0
+    begin, first_edge = ZERO, 0
     hidden, used, pull = np.empty((1, units)), np.empty(1, np.bool_), np.empty((1, units))
     inputs, projected, projected_slope = np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
-    before, own_noise = -1, noise
+    before, own_noise = ZERO - 1, noise
     while begin < rows.shape[0]:
         n, n_nodes, n_edges = rows[begin + 1], rows[begin + 2], rows[begin + 3]
         words = begin + 4
@@ -236,7 +236,7 @@ def visit(
         while v < n_nodes:
             # Nodes of one span are adjacent; their rules share hidden layers, one for each split. Rules without a split
             # use layer 0 if they are lexical, and the layer numbered by the span's length if they are unary.
-            start, end = rows[node + n_nodes + v], rows[node + 2 * n_nodes + v]
+            start, end = int64(rows[node + n_nodes + v]), int64(rows[node + 2 * n_nodes + v])
             used[: end - start + 1] = False
             while v < n_nodes and rows[node + n_nodes + v] == start and rows[node + 2 * n_nodes + v] == end:
                 symbol = lexical_start + rows[node + v]
@@ -244,7 +244,7 @@ def visit(
                     rule, value = rows[edge + e], edge_slope[first_edge + e]
                     if rule < 0 or abs(value) < least:
                         continue
-                    split = rows[edge + n_edges + e]
+                    split = int64(rows[edge + n_edges + e])
                     is_word = rule >= lexical_start
                     layer = 0 if is_word else split - start
                     out = symbol if is_word else rule

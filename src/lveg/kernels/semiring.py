@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lveg.kernels.factors import Factors
-from lveg.kernels.jit import DEAD, exponent_of, kernel, power_of_two
+from lveg.kernels.jit import DEAD, exponent_of, int64, kernel, power_of_two
 
 
 @kernel
@@ -128,8 +128,7 @@ def sample(edge_ptr: Any, edge_left: Any, edge_right: Any, edge_post: Any, unifo
     while height > 0:
         height -= 1
         node = stack[height]
-        first, last = edge_ptr[node], edge_ptr[node + 1]
-        pick = draw(edge_post, first, last, uniform[size])
+        pick = draw(edge_post, int64(edge_ptr[node]), int64(edge_ptr[node + 1]), uniform[size])
         chosen[size] = pick
         size += 1
         if edge_right[pick] >= 0:

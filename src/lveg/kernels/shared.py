@@ -14,7 +14,7 @@ import numpy as np
 
 from lveg.kernels.assemble import STAY
 from lveg.kernels.factors import Factors
-from lveg.kernels.jit import DEAD, exponent_of, inner_kernel, kernel, power_of_two
+from lveg.kernels.jit import DEAD, ZERO, exponent_of, inner_kernel, kernel, power_of_two
 from lveg.kernels.lvg import LEAST, Packed, view_forest
 from lveg.kernels.semiring import draw, edge_scale
 
@@ -351,7 +351,7 @@ def draw_edges(forest: Packed, tables: Tables, scores: Scores, uniform: Any, cho
     share, edge_share = np.empty(width), np.empty(most)
     # A node, and the kind and component of the child slot above it; or -1 and the node's own component.
     stack = np.empty((chosen.shape[0] + 2, 3), np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2] = n_nodes - 1, -1, draw(alpha[n_nodes - 1], 0, width, uniform[0])
+    stack[0, 0], stack[0, 1], stack[0, 2] = n_nodes - 1, -1, draw(alpha[n_nodes - 1], ZERO, width, uniform[0])
     height, size = 1, 0
     while height > 0:
         height -= 1
@@ -362,7 +362,7 @@ def draw_edges(forest: Packed, tables: Tables, scores: Scores, uniform: Any, cho
             first = tables.block[node_symbol[node], kind]
             for m in range(width):
                 share[m] = alpha[node, m] * tables.row[first + m, component]
-            component = draw(share, 0, width, uniform[2 * size])
+            component = draw(share, ZERO, width, uniform[2 * size])
         for edge in range(begin, end):
             rule, left, right = edge_rule[edge], edge_left[edge], edge_right[edge]
             value = scores.edge_factor[edge]
@@ -377,7 +377,7 @@ def draw_edges(forest: Packed, tables: Tables, scores: Scores, uniform: Any, cho
                 if right >= 0:
                     value *= scores.answer[scores.place[right, RIGHT] + component]
             edge_share[edge - begin] = value
-        edge = begin + draw(edge_share, 0, end - begin, uniform[2 * size + 1])
+        edge = begin + draw(edge_share, ZERO, end - begin, uniform[2 * size + 1])
         chosen[size] = edge
         size += 1
         left, right = edge_left[edge], edge_right[edge]

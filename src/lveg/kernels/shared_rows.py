@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lveg.kernels.gm_overlaps import overlaps_of
-from lveg.kernels.jit import inner_kernel, kernel
+from lveg.kernels.jit import ZERO, inner_kernel, kernel
 
 
 class Space(NamedTuple):
@@ -49,7 +49,7 @@ def fill_rows(space: Space, rows: Rows, mean: Any, tau: Any, table: Any) -> None
         table[row] = 0.0
         for part in range(n_parts):
             distances(space, rows, row, part, mean, tau, square, product)
-            overlaps_of(square, product, power, power_bits, width, meet, 0)
+            overlaps_of(square, product, power, power_bits, width, meet, ZERO)
             for p in range(width):
                 table[row, p] += space.slot_height[kind, p] * meet[p] / n_parts
 
@@ -103,7 +103,7 @@ def add_row_slopes(space: Space, rows: Rows, mean: Any, tau: Any, slope: Any, fo
         kind = rows.kind[row]
         for part in range(n_parts):
             distances(space, rows, row, part, mean, tau, square, product)
-            overlaps_of(square, product, power, power_bits, width, meet, 0)
+            overlaps_of(square, product, power, power_bits, width, meet, ZERO)
             for p in range(width):
                 meet[p] *= slope[row, p] * space.slot_height[kind, p] / n_parts
                 slopes.slot_height[kind, p] += meet[p]

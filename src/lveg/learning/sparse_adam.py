@@ -31,7 +31,7 @@ class SparseAdam:
     def at(cls, value: Floats, rate: float, pull: float, horizon: float) -> SparseAdam:
         """The state before the first step."""
         last = np.zeros(value.size, np.int32)
-        return cls(value.copy(), rate, pull, max(horizon, 1.0), np.zeros_like(value), last, value.copy())
+        return cls(value.copy(), rate, pull, max(float(horizon), 1.0), np.zeros_like(value), last, value.copy())
 
     def step(self, slopes: Floats, touched: Sequence[Ints], share: float, slow: float = 1.0) -> None:
         """One step along the gradient, for the parameters that have a gradient (see `Optimiser`)."""

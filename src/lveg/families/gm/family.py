@@ -81,7 +81,8 @@ class Gm(ForestFamily):
     @cached_property
     def components(self) -> Components:
         """The parameters as the kernels need them."""
-        return Components(self.ptr, np.exp(self.log_weight), self.mean, np.exp(2.0 * self.log_std), self.first)
+        mean, log_std = np.ascontiguousarray(self.mean), np.ascontiguousarray(self.log_std)
+        return Components(self.ptr, np.exp(self.log_weight), mean, np.exp(2.0 * log_std), self.first)
 
     def mixture(self, rule: int) -> Mixture:
         """The weights, means and variances of a rule's components."""
