@@ -121,16 +121,16 @@ def test_raw_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 def test_whole_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     follow("corpora", monkeypatch, tmp_path)
-    assert Path("parsed/a.mrg").read_text().count("\n") == 200
-    assert capsys.readouterr().out == "True 400\na.mrg 200\nb.mrg.gz 200\n"
+    assert Path("parsed/a.mrg").read_text().count("\n") == 100
+    assert capsys.readouterr().out == "True 200\na.mrg 100\nb.mrg.gz 100\n"
 
 
 def test_checking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     printed = follow("check", monkeypatch, tmp_path)
-    assert "sentences: 200" in printed["lveg check train.mrg"]
+    assert "sentences: 100" in printed["lveg check train.mrg"]
     assert "development words" in printed["lveg check train.mrg --against dev.mrg"]
     assert "0 errors" in printed["lveg check my.model"]
-    assert capsys.readouterr().out.startswith("200 ")
+    assert capsys.readouterr().out.startswith("100 ")
 
 
 def test_more_than_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

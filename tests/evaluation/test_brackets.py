@@ -49,8 +49,7 @@ def score(gold: str, system: str, params: EvalbParams = COLLINS) -> SentenceScor
 def test_hand_counted_pair() -> None:
     found = score(GOLD, WRONG)
     assert found == SentenceScore(1, 6, OK, 2, 4, 5, crossing=1, words=5, correct_tags=4)
-    counts = found.counts
-    assert (counts.recall, counts.precision, counts.tag_accuracy) == (50.0, 40.0, 80.0)
+    assert (found.recall, found.precision, found.tag_accuracy) == (50.0, 40.0, 80.0)
 
 
 def test_crossing_counts_brackets_of_the_system() -> None:

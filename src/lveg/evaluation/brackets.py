@@ -63,6 +63,21 @@ class SentenceScore:
     correct_tags: int = 0
 
     @property
+    def recall(self) -> float:
+        """Percentage of gold brackets that the system has."""
+        return percent(self.matched, self.gold)
+
+    @property
+    def precision(self) -> float:
+        """Percentage of the system's brackets that are in the gold."""
+        return percent(self.matched, self.test)
+
+    @property
+    def tag_accuracy(self) -> float:
+        """Percentage of words with the gold tag."""
+        return percent(self.correct_tags, self.words)
+
+    @property
     def counts(self) -> BracketCounts:
         """This sentence's contribution to the sums."""
         if self.status != OK:
@@ -468,12 +483,11 @@ def evalb_report(scores: Sequence[SentenceScore], params: EvalbParams = COLLINS)
 
 
 def _sentence_line(score: SentenceScore) -> str:
-    counts = score.counts
     return (
         f"{score.number:4d}  {score.length:3d}    {score.status:d}"
-        f"  {counts.recall:6.2f} {counts.precision:6.2f}"
+        f"  {score.recall:6.2f} {score.precision:6.2f}"
         f"   {score.matched:3d}    {score.gold:3d}  {score.test:3d}    {score.crossing:3d}"
-        f"   {score.words:4d}  {score.correct_tags:4d}   {counts.tag_accuracy:6.2f}\n"
+        f"   {score.words:4d}  {score.correct_tags:4d}   {score.tag_accuracy:6.2f}\n"
     )
 
 
