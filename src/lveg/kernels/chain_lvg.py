@@ -10,6 +10,7 @@ import numpy as np
 
 from lveg.kernels.chain import LOG_2, Lattice, Posteriors, extents, make_lattice, rescale
 from lveg.kernels.jit import lean_kernel, power_of_two
+from lveg.kernels.vectors import add_scaled, dot
 
 _GROUP = 2**14
 """Length of packed sentences that are processed together, so that their data stay in the cache."""
@@ -106,8 +107,7 @@ def forward(packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, insid
                     row = (tag[x] * width + r) * tags * width
                     for y in range(first, first + runs):
                         column, to = row + (0 if is_whole else tag[y] * width), y * width
-                        for s in range(length):
-                            inside[to + s] += value * transition[column + s]
+                        add_scaled(value, transition[column : column + length], inside[to : to + length])
             for y in range(first, first + here):
                 if rule[y] >= 0:
                     for s in range(width):
@@ -197,9 +197,7 @@ def backward(
                     row = (tag[x] * width + r) * tags * width
                     for y in range(first, first + runs):
                         column, of = row + (0 if is_whole else tag[y] * width), y * width
-                        part = 0.0
-                        for s in range(length):
-                            part += transition[column + s] * outside[of + s]
+                        part = dot(transition[column : column + length], outside[of : of + length])
                         total += part
                         if pair is not None:
                             pair[place + y] += value * part

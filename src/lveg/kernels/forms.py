@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lveg.kernels.jit import lean_kernel
+from lveg.kernels.vectors import add_scaled
 
 
 @lean_kernel
@@ -82,8 +83,7 @@ def add_rows(packed: Any, rows: Any, weight: Any, n_tags: int, score: Any) -> No
                 row = rows[index]
                 for entry in range(first, first + runs):
                     column, to = packed[tags + entry] * width, (first_entry + entry) * width
-                    for s in range(length):
-                        score[to + s] += weight[row, column + s]
+                    add_scaled(1.0, weight[row, column : column + length], score[to : to + length])
             place += rows[first_row + 1 + i]
         first_entry += packed[at + 2]
         first_row += rows[first_row]
@@ -111,8 +111,7 @@ def add_to_rows(
                 is_touched[row] = True
                 for entry in range(first, first + runs):
                     column, of = packed[tags + entry] * width, (first_entry + entry) * width
-                    for s in range(length):
-                        into[row, column + s] += slope[of + s]
+                    add_scaled(1.0, slope[of : of + length], into[row, column : column + length])
             place += rows[first_row + 1 + i]
         first_entry += packed[at + 2]
         first_row += rows[first_row]
