@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Self, cast
 
 import numpy as np
@@ -128,7 +128,7 @@ class ContextualChain(Chains):
         """Lattices of the sentences, with the tags that each word may have and their factors."""
         packed = self._packed(grammar, sentences)
         found = [context.factors(packed, sentences) for context in self.contexts]
-        return Lattices(self.family, packed, Factors(_sum(found)))
+        return Lattices(self.family, packed, Factors(reduce(np.add, found)))
 
     def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
         """Each sentence, packed, with the inputs of the contexts."""
@@ -146,7 +146,8 @@ class ContextualChain(Chains):
         noise: random seed of dropout in contexts; 0 for no dropout.
         """
         packed, *rows = separate(examples, 1 + len(self.contexts))
-        log = _sum([context.score(packed, row, noise) for context, row in zip(self.contexts, rows, strict=True)])
+        scores = [context.score(packed, row, noise) for context, row in zip(self.contexts, rows, strict=True)]
+        log = reduce(np.add, scores)
         own, *rest = slopes
         factor_slope = np.zeros_like(log)
         value = self.family.add(packed, own, Factors(log, factor_slope))
@@ -159,8 +160,3 @@ class ContextualChain(Chains):
     def rounded(self) -> Self:
         """A copy with contexts rounded as in a model file."""
         return replace(self, contexts=tuple(context.rounded() for context in self.contexts))
-
-
-def _sum(scores: Sequence[Floats]) -> Floats:
-    """The sum of the log factors of all contexts."""
-    return scores[0] if len(scores) == 1 else np.sum(scores, axis=0)
