@@ -161,7 +161,7 @@ def rectify(hidden: Any, noise: int, dropout: float) -> None:
 def add_neighbours(projected: Any, near: Any, hidden: Any) -> None:
     """Add to each word's hidden layer, (words, units), what it and its neighbours project there.
 
-    projected (vectors, 5 × units). near (words, 5): the numbers of the vectors of two words before, itself and two after.
+    projected (vectors, 5 × units). near (words, 5): the numbers of two vectors before the word, its own, and two after.
     """
     units = hidden.shape[1]
     for w in range(near.shape[0]):

@@ -78,7 +78,7 @@ def neighbours(numbers: Ints, lengths: Sequence[int]) -> Ints:
 
 
 def hidden_layer(projected: Floats, near: Ints, net: Net) -> Floats:
-    """The hidden layer of each word before it is rectified, given projections and the numbers of those that it needs."""
+    """The hidden layer of each word before it is rectified; projected and near: see `add_neighbours`."""
     hidden = np.tile(net.shape[0], (len(near), 1))
     add_neighbours(projected, near, hidden)
     return hidden
