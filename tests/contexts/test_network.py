@@ -157,7 +157,8 @@ def test_the_projection_of_a_word_does_not_depend_on_when_it_is_met(monkeypatch:
     network = network_of(random_tagger(2))
     words = [[f"{letter}{letter}og", "the", "dog", letter] for letter in "abcdefghijk"]
     known = Projections(network.layers, network.layers.net(network.value))
-    for part in (words[:1], words, words[3:], words[-2:], [], [[]], words):
+    parts: list[list[list[str]]] = [words[:1], words, words[3:], words[-2:], [], [[]], words]
+    for part in parts:
         table, near = known.look_up(part)
         alone = [Projections(network.layers, known.net).look_up([sentence]) for sentence in part]
         expected = np.concatenate([np.empty((0, 5, table.shape[1])), *(own[numbers] for own, numbers in alone)])
