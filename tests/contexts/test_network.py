@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -15,7 +16,9 @@ from lveg.contexts.inputs import Inputs, learn_inputs
 from lveg.contexts.layers import Layers
 from lveg.contexts.network.context import Network, sizes
 from lveg.contexts.network.options import NetworkOptions
+from lveg.contexts.tag_network import projections
 from lveg.contexts.tag_network.context import TagNetwork, start_network
+from lveg.contexts.tag_network.projections import Projections
 from lveg.contexts.vectors import Vectors
 from lveg.families.chain import lattices, open_table
 from lveg.families.tag_forms.family import TagForms, start_chain
@@ -146,6 +149,25 @@ def test_scores_of_tags_are_those_of_the_formula(width: int) -> None:
                 hidden += vector(network.layers.inputs, net.embed, padded[i + place]) @ project[:, place]
             expected.append((net.out @ np.maximum(hidden, 0.0)).reshape(TAGS, width))
     assert scores == pytest.approx(np.concatenate(expected))
+    assert network.factors(packed, SENTENCES) == pytest.approx(scores, rel=1e-12)
+
+
+def test_the_projection_of_a_word_does_not_depend_on_when_it_is_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projections, "_MOST_CACHED", 4)
+    network = network_of(random_tagger(2))
+    words = [[f"{letter}{letter}og", "the", "dog", letter] for letter in "abcdefghijk"]
+    known = Projections(network.layers, network.layers.net(network.value))
+    parts: list[list[list[str]]] = [words[:1], words, words[3:], words[-2:], [], [[]], words]
+    for part in parts:
+        table, near = known.look_up(part)
+        alone = [Projections(network.layers, known.net).look_up([sentence]) for sentence in part]
+        expected = np.concatenate([np.empty((0, 5, table.shape[1])), *(own[numbers] for own, numbers in alone)])
+        np.testing.assert_array_equal(table[near], expected)
+    copy = pickle.loads(pickle.dumps(known))
+    assert not copy._numbers
+    np.testing.assert_array_equal(
+        copy.look_up(words)[0][:20], Projections(network.layers, known.net).look_up(words)[0][:20]
+    )
 
 
 @pytest.mark.parametrize("width", [1, 2])

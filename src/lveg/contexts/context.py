@@ -134,6 +134,10 @@ class ChainContext(Context):
         noise: as in `ForestContext.score`.
         """
 
+    def factors(self, lattices: Ints, sentences: Sequence[Sequence[str]]) -> Floats:
+        """The log factors for sentences that are tagged, for which nothing is learned: see `score`."""
+        return self.score(lattices, self.rows(sentences))
+
     @abstractmethod
     def add(self, lattices: Ints, rows: Ints, factor_slope: Floats, slope: Floats, noise: int = 0) -> Ints:
         """Backpropagate: add to `slope`, the gradient of the parameters, given that of each log factor.

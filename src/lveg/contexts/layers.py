@@ -15,7 +15,7 @@ from lveg.contexts.vectors import NO_VECTORS, read_vectors
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.grammar.grammar import Floats, Ints
-from lveg.kernels.network import Net, add_product
+from lveg.kernels.network import Net, add_product, fill_inputs
 from lveg.learning.adam import Adam
 
 LARGEST = 1000.0
@@ -66,12 +66,7 @@ class Layers:
         """The vectors of words with these rows: the pretrained vector, and the sum of the learned ones."""
         given = self.inputs.given
         vectors = np.zeros((len(rows), given.shape[1] + self.embedding))
-        for column, numbers in enumerate(rows.T):
-            found = np.flatnonzero(numbers >= 0)
-            if column == 0:
-                vectors[found, : given.shape[1]] = given[numbers[found]]
-            else:
-                vectors[found, given.shape[1] :] += net.embed[numbers[found]]
+        fill_inputs(np.ascontiguousarray(rows).ravel(), 0, self.inputs.columns, given, net.embed, vectors, 0, 0.0)
         return vectors
 
     def first_value(self, seed: int) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 
 from lveg.kernels.chain import LOG_2, Lattice, Posteriors, extents, make_lattice, rescale
 from lveg.kernels.jit import lean_kernel, power_of_two
+from lveg.kernels.vectors import add_scaled, dot
 
 _GROUP = 2**14
 """Length of packed sentences that are processed together, so that their data stay in the cache."""
@@ -82,8 +83,8 @@ def _flat(arrays: LvgArrays) -> LvgArrays:
 def forward(packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, inside: Any, scale: Any, log_z: Any) -> None:
     """Fill log_z and inside, (entries in use × N), all zero, with the inside score of each subtype  [math: tag-inside].
 
-    Each tag of a word is a contiguous run of N weights; if a word may have every tag, they form a single long run.
-    scale (words,): receives the power of two by which the word's sums were divided.
+    Each tag of a word is a contiguous run of N weights; if a word may have every tag, they form a single long run, for
+    which views are worth their cost. scale (words,): receives the power of two by which the word's sums were divided.
     """
     start, transition, end, emission = weight
     begin, tag, rule, _ = lattice
@@ -98,15 +99,17 @@ def forward(packed: Any, lattice: Lattice, weight: LvgArrays, factor: Any, insid
                 for y in range(first, first + here):
                     for s in range(width):
                         inside[y * width + s] = start[tag[y], s]
-            is_whole = here == tags
-            runs, length = (1, tags * width) if is_whole else (here, width)
+            own = inside[first * width : (first + here) * width]
             for x in range(begin[i - 1] if i > word else first, first):
                 for r in range(width):
                     value = inside[x * width + r]
                     row = (tag[x] * width + r) * tags * width
-                    for y in range(first, first + runs):
-                        column, to = row + (0 if is_whole else tag[y] * width), y * width
-                        for s in range(length):
+                    if here == tags:
+                        add_scaled(value, transition[row : row + tags * width], own)
+                        continue
+                    for y in range(first, first + here):
+                        column, to = row + tag[y] * width, y * width
+                        for s in range(width):
                             inside[to + s] += value * transition[column + s]
             for y in range(first, first + here):
                 if rule[y] >= 0:
@@ -198,8 +201,11 @@ def backward(
                     for y in range(first, first + runs):
                         column, of = row + (0 if is_whole else tag[y] * width), y * width
                         part = 0.0
-                        for s in range(length):
-                            part += transition[column + s] * outside[of + s]
+                        if is_whole:
+                            part = dot(transition[column : column + length], outside[of : of + length])
+                        else:
+                            for s in range(length):
+                                part += transition[column + s] * outside[of + s]
                         total += part
                         if pair is not None:
                             pair[place + y] += value * part

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lveg.kernels.jit import lean_kernel
+from lveg.kernels.vectors import add_scaled
 
 
 @lean_kernel
@@ -77,12 +78,15 @@ def add_rows(packed: Any, rows: Any, weight: Any, n_tags: int, score: Any) -> No
         begin, tags, place = at + 3 + n, at + 4 + 2 * n, first_row + 1 + n
         for i in range(n):
             first, here = packed[begin + i], packed[begin + i + 1] - packed[begin + i]
-            runs, length = (1, n_tags * width) if here == n_tags else (here, width)
+            low = (first_entry + first) * width
             for index in range(place, place + rows[first_row + 1 + i]):
                 row = rows[index]
-                for entry in range(first, first + runs):
+                if here == n_tags:
+                    add_scaled(1.0, weight[row], score[low : low + n_tags * width])
+                    continue
+                for entry in range(first, first + here):
                     column, to = packed[tags + entry] * width, (first_entry + entry) * width
-                    for s in range(length):
+                    for s in range(width):
                         score[to + s] += weight[row, column + s]
             place += rows[first_row + 1 + i]
         first_entry += packed[at + 2]
@@ -105,13 +109,16 @@ def add_to_rows(
         begin, tags, place = at + 3 + n, at + 4 + 2 * n, first_row + 1 + n
         for i in range(n):
             first, here = packed[begin + i], packed[begin + i + 1] - packed[begin + i]
-            runs, length = (1, n_tags * width) if here == n_tags else (here, width)
+            low = (first_entry + first) * width
             for index in range(place, place + rows[first_row + 1 + i]):
                 row = rows[index]
                 is_touched[row] = True
-                for entry in range(first, first + runs):
+                if here == n_tags:
+                    add_scaled(1.0, slope[low : low + n_tags * width], into[row])
+                    continue
+                for entry in range(first, first + here):
                     column, of = packed[tags + entry] * width, (first_entry + entry) * width
-                    for s in range(length):
+                    for s in range(width):
                         into[row, column + s] += slope[of + s]
             place += rows[first_row + 1 + i]
         first_entry += packed[at + 2]

@@ -17,6 +17,7 @@ import numpy as np
 
 from lveg.kernels.features import bucket, mix
 from lveg.kernels.jit import ZERO, inner_kernel, int64, kernel, lean_kernel
+from lveg.kernels.vectors import add_scaled, dot
 
 N_EDGES = 3
 """Position of the number of edges in the rows of a forest."""
@@ -52,10 +53,7 @@ class Net(NamedTuple):
 
 @lean_kernel
 def add_product(left: Any, right: Any, total: Any) -> None:
-    """Add left @ right to `total`, in blocks of columns, two rows of `left` and four rows of `right` at a time.
-
-    Inner loops run over views from 0: with offsets, Numba would check for negative indices and would not vectorise.
-    """
+    """Add left @ right to `total`, in blocks of columns, two rows of `left` and four rows of `right` at a time."""
     n, depth, width = left.shape[0], left.shape[1], right.shape[1]
     for first in range(0, width, _BLOCK):
         last = min(first + _BLOCK, width)
@@ -78,27 +76,11 @@ def add_product(left: Any, right: Any, total: Any) -> None:
                     add_scaled(other[k], right[k, first:last], other_sums)
 
 
-@inner_kernel
-def add_scaled(scale: float, vector: Any, total: Any) -> None:
-    """Add a multiple of a vector to another one."""
-    for j in range(total.shape[0]):
-        total[j] += scale * vector[j]
-
-
 @lean_kernel
 def add_at(total: Any, index: Any, rows: Any) -> None:
     """Add each of the rows to the row of `total` with this index."""
     for i in range(index.shape[0]):
         add_scaled(1.0, rows[i], total[index[i]])
-
-
-@inner_kernel
-def dot(one: Any, other: Any) -> float:
-    """The inner product of two vectors."""
-    total = 0.0
-    for j in range(one.shape[0]):
-        total += one[j] * other[j]
-    return total
 
 
 @lean_kernel
@@ -173,6 +155,22 @@ def rectify(hidden: Any, noise: int, dropout: float) -> None:
         for h in range(first, min(first + 4, units)):
             hidden[h] = hidden[h] * scale if hidden[h] > 0.0 and (draw & 0x7FFF) >= least else 0.0
             draw >>= 15
+
+
+@lean_kernel
+def add_neighbours(projected: Any, near: Any, hidden: Any) -> None:
+    """Add to each word's hidden layer, (words, units), what it and its neighbours project there.
+
+    projected (vectors, 5 × units). near (words, 5): the numbers of two vectors before the word, its own, and two after.
+    """
+    units = hidden.shape[1]
+    for w in range(near.shape[0]):
+        layer, (a, b, c, d, e) = hidden[w], (near[w, 0], near[w, 1], near[w, 2], near[w, 3], near[w, 4])
+        p0, p1 = projected[a, :units], projected[b, units : 2 * units]
+        p2, p3 = projected[c, 2 * units : 3 * units], projected[d, 3 * units : 4 * units]
+        p4 = projected[e, 4 * units :]
+        for h in range(units):
+            layer[h] = layer[h] + p0[h] + p1[h] + p2[h] + p3[h] + p4[h]
 
 
 @lean_kernel

@@ -191,7 +191,13 @@ def numbered_sentences(path: str, faults: Faults, part: Part | None = None) -> I
     block = _Block(1 if part is None else part.line)
     lines, word_lines, expected = block.lines, block.word_lines, _EXPECTED[0]
     for number, line in read_lines(path, part):
-        if line == "\n" or line == "\r\n":
+        # The most common case first: the next word, with ten columns and a form.
+        if line.startswith(expected) and line.count("\t") == 9 and line[len(expected)] != "\t":
+            word_lines.append(len(lines))
+            lines.append(line)
+            last = len(word_lines)
+            expected = _EXPECTED[last] if last < len(_EXPECTED) else f"{last + 1}\t"
+        elif line == "\n" or line == "\r\n":
             if not lines:  # one of several blank lines
                 yield number, Sentence((), (), line)
                 block.start = number + 1
@@ -200,17 +206,11 @@ def numbered_sentences(path: str, faults: Faults, part: Part | None = None) -> I
                 yield block.start, Sentence(lines, word_lines, line)
             block = _Block(number + 1)
             lines, word_lines, expected = block.lines, block.word_lines, _EXPECTED[0]
-            continue
-        if line[0] != "#":
-            # The most common case first: the next word, with ten columns and a form.
-            if line.startswith(expected) and line.count("\t") == 9 and line[len(expected)] != "\t":
-                word_lines.append(len(lines))
-                last = len(word_lines)
-                expected = _EXPECTED[last] if last < len(_EXPECTED) else f"{last + 1}\t"
-            elif not block.faulty and (what := block.fault_of(line)):
+        else:
+            if line[0] != "#" and not block.faulty and (what := block.fault_of(line)):
                 block.faulty = True
                 faults.report(f"{display_name(path)}:{number}: {what}")
-        lines.append(line)
+            lines.append(line)
     if lines and block.is_sound(path, faults):
         yield block.start, Sentence(lines, word_lines, "")
 

@@ -75,7 +75,15 @@ class Factored(ChainContext):
 
     def score(self, lattices: Ints, rows: Ints, noise: int = 0) -> Floats:
         """The sum of the scores of the attributes of each entry's tag."""
-        inner = self.inner.score(self._attributes(lattices), rows, noise).reshape(-1, self.inner.tags, self.width)
+        return self._sums(lattices, self.inner.score(self._attributes(lattices), rows, noise))
+
+    def factors(self, lattices: Ints, sentences: Sequence[Sequence[str]]) -> Floats:
+        """The same sum, for sentences that are tagged."""
+        return self._sums(lattices, self.inner.factors(self._attributes(lattices), sentences))
+
+    def _sums(self, lattices: Ints, scores: Floats) -> Floats:
+        """The sum of the scores of the attributes of each entry's tag, given those of all attributes of each word."""
+        inner = scores.reshape(-1, self.inner.tags, self.width)
         padded = np.concatenate([inner, np.zeros((len(inner), 1, self.width))], axis=1)
         word, tag = entries(lattices)
         return sum((padded[word, column[tag]] for column in self.of_tag.T), np.zeros((len(word), self.width)))

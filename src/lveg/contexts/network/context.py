@@ -14,7 +14,7 @@ from lveg.forest.forest import Forest
 from lveg.forest.reasons import Term
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.factors import sum_of
-from lveg.kernels.network import N_EDGES, N_PLACES, N_SHAPES, PADDING, WINDOW, anchor, fill_inputs, fill_layer, visit
+from lveg.kernels.network import N_EDGES, N_PLACES, N_SHAPES, PADDING, WINDOW, anchor, fill_layer, visit
 
 PLACES = (
     "2 before", "before", "first", "second", "last but one", "last", "after", "2 after",
@@ -74,9 +74,7 @@ class Network(Neural, ForestContext):
         Active rectified units are linear in each word, so the contributions add up to the output.
         """
         net, padded = self.layers.net(self.value), self.layers.inputs.padded(forest.words, PADDING)
-        inputs = np.zeros((len(padded), net.project.shape[0]))
-        words, columns = np.array(padded, np.int32).ravel(), self.layers.inputs.columns
-        fill_inputs(words, 0, columns, self.layers.inputs.given, net.embed, inputs, 0, 0.0)
+        inputs = self.layers.vectors_of(np.array(padded, np.int32), net)
         projected = (inputs @ net.project).reshape(len(padded), N_PLACES, self.layers.units)
         return [self._edge_reasons(forest, edge, projected, net.shape) for edge in edges.tolist()]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,16 +14,12 @@ from lveg.contexts.context import ChainContext
 from lveg.contexts.inputs import MANY
 from lveg.contexts.layers import Neural, Sizes, product, restore_layers, start_layers
 from lveg.contexts.network.options import NetworkOptions
+from lveg.contexts.tag_network.projections import N_NEAR, PADDING, Projections, hidden_layer, neighbours
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.chain import entries, extents
 from lveg.kernels.network import add_at
-
-PADDING = 2
-"""Number of neighbours on each side that are inputs, and of padding words before the first and after the last word."""
-
-N_NEAR = 1 + 2 * PADDING
 
 
 class Pass(NamedTuple):
@@ -63,7 +60,21 @@ class TagNetwork(Neural, ChainContext):
 
     def score(self, lattices: Ints, rows: Ints, noise: int = 0) -> Floats:
         """The output for each state of each entry."""
-        outputs = product(self._forward(rows, noise).hidden, self.layers.net(self.value).out.T)
+        return self._outputs(lattices, self._forward(rows, noise).hidden)
+
+    def factors(self, lattices: Ints, sentences: Sequence[Sequence[str]]) -> Floats:
+        """The same outputs; words that were met before are not projected again."""
+        projected, near = self._known.look_up(sentences)
+        hidden = hidden_layer(projected, near, self._known.net)
+        return self._outputs(lattices, np.maximum(hidden, 0.0, out=hidden))
+
+    @cached_property
+    def _known(self) -> Projections:
+        return Projections(self.layers, self.layers.net(self.value))
+
+    def _outputs(self, lattices: Ints, hidden: Floats) -> Floats:
+        """The output for each state of each entry, given the hidden layer of each word."""
+        outputs = product(hidden, self.layers.net(self.value).out.T)
         if extents(lattices)[2] == len(outputs) * self.tags:  # every word may have every tag
             return outputs.reshape(-1, self.width)
         found: Floats = outputs.reshape(-1, self.tags, self.width)[entries(lattices)]
@@ -91,23 +102,18 @@ class TagNetwork(Neural, ChainContext):
 
     def _forward(self, rows: Ints, noise: int) -> Pass:
         """The hidden layer of each word. noise: random seed of dropout; 0 for no dropout."""
-        net, columns, units = self.layers.net(self.value), self.layers.inputs.columns, self.layers.units
+        net, columns = self.layers.net(self.value), self.layers.inputs.columns
         parts, at = [], 0
         while at < len(rows):
             parts.append(rows[at + 1 : at + rows[at]])
             at += int(rows[at])
-        length = np.array([part.size // columns - 2 * PADDING for part in parts])
-        first = np.repeat(np.arange(len(parts)) * 2 * PADDING, length) + np.arange(length.sum())
         distinct, number = different(np.concatenate(parts).reshape(-1, columns))
-        near = number[first[:, None] + np.arange(N_NEAR)]
+        near = neighbours(number, [part.size // columns - 2 * PADDING for part in parts])
         random = np.random.default_rng(noise) if noise else None
         inputs = self.layers.vectors_of(distinct, net)
         input_kept = keep(inputs.shape, self.input_dropout, random)
         inputs *= input_kept
-        projected = product(inputs, net.project).reshape(-1, N_NEAR, units)
-        hidden = np.tile(net.shape[0], (len(near), 1))
-        for place in range(N_NEAR):
-            hidden += projected[near[:, place], place]
+        hidden = hidden_layer(product(inputs, net.project), near, net)
         unit_kept = keep(hidden.shape, self.dropout, random)
         np.maximum(hidden, 0.0, out=hidden)
         hidden *= unit_kept

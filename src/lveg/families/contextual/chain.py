@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Self, cast
 
 import numpy as np
@@ -127,12 +127,8 @@ class ContextualChain(Chains):
     def lattices(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> Lattices:
         """Lattices of the sentences, with the tags that each word may have and their factors."""
         packed = self._packed(grammar, sentences)
-        rows = [context.rows(sentences) for context in self.contexts]
-        return Lattices(self.family, packed, Factors(self._score(packed, rows)))
-
-    def _score(self, packed: Ints, rows: Sequence[Ints], noise: int = 0) -> Floats:
-        scores = [context.score(packed, row, noise) for context, row in zip(self.contexts, rows, strict=True)]
-        return scores[0] if len(scores) == 1 else np.sum(scores, axis=0)
+        found = [context.factors(packed, sentences) for context in self.contexts]
+        return Lattices(self.family, packed, Factors(reduce(np.add, found)))
 
     def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
         """Each sentence, packed, with the inputs of the contexts."""
@@ -150,7 +146,8 @@ class ContextualChain(Chains):
         noise: random seed of dropout in contexts; 0 for no dropout.
         """
         packed, *rows = separate(examples, 1 + len(self.contexts))
-        log = self._score(packed, rows, noise)
+        scores = [context.score(packed, row, noise) for context, row in zip(self.contexts, rows, strict=True)]
+        log = reduce(np.add, scores)
         own, *rest = slopes
         factor_slope = np.zeros_like(log)
         value = self.family.add(packed, own, Factors(log, factor_slope))
