@@ -26,6 +26,8 @@ SETTINGS = {
     "split-merge": "parser --model split-merge --held-out 0 --cycles 1 --split-iterations 1 --merge-iterations 1 "
     "--smooth-iterations 1",
     "gm": f"parser --model gm --context none {ONCE} --epochs 1 --components 2 --dim 1",
+    "gm-short": "parser --model gm --context none --held-out 0 --memory 0.1 --forest-length 10 --epochs 1 --components 2 "
+    "--dim 1",
     "features": f"parser --model gm --context features {ONCE} --epochs 1 --components 1 --dim 1 --context-epochs 1",
     "tag-lvg": "tagger --model lvg --held-out 0 --epochs 1 --subtypes 2",
     "tag-forms": "tagger --model forms --context forms --held-out 0 --epochs 1",
