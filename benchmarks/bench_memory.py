@@ -1,10 +1,10 @@
 """Peak memory of training against the number of sentences, on synthetic treebanks (`lveg sample`).
 
-    python benchmarks/bench_memory.py FOLDER [SETTINGS [SIZES]]
+    python benchmarks/bench_memory.py [FOLDER [SETTINGS [SIZES]]]
 
-SETTINGS and SIZES are separated by commas, as in `pcfg,gm 10000,500000`. The treebank is written to FOLDER in files of
-10,000 trees, and the results to FOLDER/memory.csv. What is there already is not made again, so the script can be
-interrupted.
+SETTINGS and SIZES are separated by commas, as in `split-merge,gm 10000,500000`. The treebank is written to FOLDER in
+files of 10,000 sentences, and the results to FOLDER/memory.csv. What is there already is not made again, so the script
+can be interrupted.
 
 Claim: parsers are trained on 500,000 sentences in less than 4 GiB.
 """
@@ -12,6 +12,7 @@ Claim: parsers are trained on 500,000 sentences in less than 4 GiB.
 from __future__ import annotations
 
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +27,8 @@ SETTINGS = {
     "split-merge": "parser --model split-merge --held-out 0 --cycles 1 --split-iterations 1 --merge-iterations 1 "
     "--smooth-iterations 1",
     "gm": f"parser --model gm --context none {ONCE} --epochs 1 --components 2 --dim 1",
-    "gm-short": "parser --model gm --context none --held-out 0 --memory 0.1 --forest-length 10 --epochs 1 --components 2 "
-    "--dim 1",
+    "gm-short": "parser --model gm --context none --held-out 0 --memory 0.1 --forest-length 10 --epochs 1 "
+    "--components 2 --dim 1",
     "features": f"parser --model gm --context features {ONCE} --epochs 1 --components 1 --dim 1 --context-epochs 1",
     "tag-lvg": "tagger --model lvg --held-out 0 --epochs 1 --subtypes 2",
     "tag-forms": "tagger --model forms --context forms --held-out 0 --epochs 1",
@@ -51,7 +52,7 @@ class Row:
 
 def main() -> None:
     """Measure what is missing, and print all results."""
-    folder = Path(sys.argv[1])
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.gettempdir()) / "lveg-memory"
     settings = names(sys.argv[2]) if len(sys.argv) > 2 else list(SETTINGS)
     sizes = [int(size) for size in names(sys.argv[3])] if len(sys.argv) > 3 else SIZES
     results = folder / "memory.csv"

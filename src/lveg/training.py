@@ -529,7 +529,7 @@ def _gold_tags(source: Sentences, column: str, faults: Faults | None, why: str =
     return tagged
 
 
-def _gold_tokens(source: Texts, faults: Faults | None, why: str = "to learn from") -> list[TokenSentence]:
+def _gold_tokens(source: Texts, faults: Faults | None, why: str = "to learn from") -> Sequence[TokenSentence]:
     """Tokenised sentences, from files or from memory."""
     items = items_of(source)
     found = given_tokens(items, faults)
