@@ -18,7 +18,7 @@ from lveg.families.registry import kinds
 
 SOURCE = Path(lveg.__file__).parent
 
-ANYWHERE = {"_version", "errors", "options", "report", "progress", "parallel", "trees"}
+ANYWHERE = {"_version", "errors", "options", "report", "progress", "parallel", "trees", "compact"}
 """What every part may import, except kernels and these themselves."""
 
 LAYERS = {
@@ -30,6 +30,7 @@ LAYERS = {
     "progress": "report",
     "parallel": "",
     "trees": "drawing errors",
+    "compact": "trees",
     "files": "",
     "container": "files",
     "drawing": "",

@@ -267,7 +267,7 @@ def test_nothing_is_held_out_with_few_sentences_or_if_turned_off(count: int, sha
 
 def test_a_held_out_part_depends_on_the_seed() -> None:
     items = list(range(100))
-    rest, held = hold_out(items, 0.1, 0)
+    rest, held = map(list, hold_out(items, 0.1, 0))
     assert (len(held), sorted(rest + held)) == (10, items)
     assert held == sorted(held)
-    assert held == hold_out(items, 0.1, 0)[1] != hold_out(items, 0.1, 1)[1]
+    assert held == list(hold_out(items, 0.1, 0)[1]) != list(hold_out(items, 0.1, 1)[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,6 +13,7 @@ import numpy as np
 
 from lveg._version import __version__
 from lveg.chart.coarse import CoarseParser, Parses
+from lveg.compact import chosen, compact_sentences, compact_trees
 from lveg.errors import UsageError
 from lveg.evaluation.calibration import best_sharpness
 from lveg.evaluation.models import ParserScores, score_parser, score_tagger, score_tokeniser
@@ -104,7 +106,7 @@ def train_parser(
 
 
 def _learn_parser(
-    trees: list[Tree], gold: list[Tree], recipe: Recipe[ParserOptions], setting: Setting, found: Found
+    trees: Sequence[Tree], gold: Sequence[Tree], recipe: Recipe[ParserOptions], setting: Setting, found: Found
 ) -> tuple[Parser, Found]:
     """Train a parser on some trees; with gold trees, also find the best rounds, decoder and sharpness on them."""
     kind, task, own, above = recipe.kind, recipe.task, recipe.own, recipe.above
@@ -220,7 +222,7 @@ def train_tokeniser(
         note = "there is white space after every token: the tokeniser will divide text at white space only"
         setting.report("text", {"note": note})
     gold = _gold_tokens(dev, setting.faults, "to score on") if dev else []
-    chunks = examples(sentences)
+    chunks = compact_sentences(examples(sentences))
     recipe = recipe.for_size(len(chunks), options)
     inner = replace(setting, report=_of_characters(setting.report))
     tagger = _train(chunks, examples(gold), recipe, inner, _learn_tagger, fingerprint)
@@ -248,7 +250,7 @@ def _of_characters(report: Report) -> Report:
 
 
 def _learn_tagger(
-    tagged: list[Pairs], gold: list[Pairs], recipe: Recipe[Any], setting: Setting, found: Found
+    tagged: Sequence[Pairs], gold: Sequence[Pairs], recipe: Recipe[Any], setting: Setting, found: Found
 ) -> tuple[Tagger, Found]:
     """Train a tagger on some sentences; with gold sentences, also find the best rounds on them."""
     task = recipe.task
@@ -387,9 +389,9 @@ FEW = 50
 
 
 def _train(
-    items: list[Item], gold: list[Item], recipe: Recipe[Task], setting: Setting,
-    learn: Callable[[list[Item], list[Item], Recipe[Task], Setting, Found], tuple[Trained, Found]],
-    name: Callable[[list[Item]], str],
+    items: Sequence[Item], gold: Sequence[Item], recipe: Recipe[Task], setting: Setting,
+    learn: Callable[[Sequence[Item], Sequence[Item], Recipe[Task], Setting, Found], tuple[Trained, Found]],
+    name: Callable[[Sequence[Item]], str],
 ) -> Trained:  # fmt: skip
     """Train on all items and score on `gold`; without gold items, use the number of rounds found on held-out items.
 
@@ -427,13 +429,12 @@ def _train(
     return replace(model, info=model.info | {"held_out": facts})
 
 
-def hold_out(items: Sequence[Item], share: float, seed: int) -> tuple[list[Item], list[Item]]:
+def hold_out(items: Sequence[Item], share: float, seed: int) -> tuple[Sequence[Item], Sequence[Item]]:
     """(the rest, the held-out share of the items), both in order; depends only on the number of items and the seed."""
-    held = set(np.random.default_rng([seed, len(items)]).permutation(len(items))[: max(1, round(share * len(items)))])
-    return (
-        [item for index, item in enumerate(items) if index not in held],
-        [item for index, item in enumerate(items) if index in held],
-    )
+    order = np.random.default_rng([seed, len(items)]).permutation(len(items))
+    is_held = np.zeros(len(items), dtype=bool)
+    is_held[order[: max(1, round(share * len(items)))]] = True
+    return chosen(items, ~is_held), chosen(items, is_held)
 
 
 def _learn_base(kind: Kind, options: Options, data: TreeData, run: Run) -> ForestFamily:
@@ -495,37 +496,40 @@ def _key(recipe: Recipe[Any]) -> dict[str, Any]:
     return key | ({"start": recipe.start.name} if recipe.start else {})
 
 
-def _short_enough(found: list[Item], limit: int | None, length: Callable[[Item], int], report: Report) -> list[Item]:
+def _short_enough(
+    found: Sequence[Item], limit: int | None, length: Callable[[Item], int], report: Report
+) -> Sequence[Item]:
     """The sentences that are not longer than the limit."""
-    report("read", {"sentences": len(found), "words": sum(map(length, found))})
+    lengths = array("i", map(length, found))
+    report("read", {"sentences": len(found), "words": sum(lengths)})
     if limit is None:
         return found
-    short = [item for item in found if length(item) <= limit]
+    short = chosen(found, (size <= limit for size in lengths))
     report("filter", {"sentences": len(short), "max_length": limit})
     if not short:
         raise UsageError(f"no training sentence has at most {limit} words: raise --max-length")
     return short
 
 
-def _gold_trees(source: Trees, cleaning: Cleaning, faults: Faults | None, why: str = "to learn from") -> list[Tree]:
+def _gold_trees(source: Trees, cleaning: Cleaning, faults: Faults | None, why: str = "to learn from") -> Sequence[Tree]:
     """Cleaned trees, from files or from memory."""
     items = items_of(source)
-    trees = [tree for tree in map(cleaning, given_trees(items, faults)) if tree is not None]
+    trees = compact_trees(tree for tree in map(cleaning, given_trees(items, faults)) if tree is not None)
     if not trees:
         raise UsageError(f"{named(items)}there are no trees {why}")
     return trees
 
 
-def _gold_tags(source: Sentences, column: str, faults: Faults | None, why: str = "to learn from") -> list[Pairs]:
+def _gold_tags(source: Sentences, column: str, faults: Faults | None, why: str = "to learn from") -> Sequence[Pairs]:
     """Tagged sentences, from files or from memory."""
     items = items_of(source)
-    tagged = given_tags(items, column, faults)
+    tagged = compact_sentences(given_tags(items, column, faults))
     if not tagged:
         raise UsageError(f"{named(items)}there are no sentences {why}")
     return tagged
 
 
-def _gold_tokens(source: Texts, faults: Faults | None, why: str = "to learn from") -> list[TokenSentence]:
+def _gold_tokens(source: Texts, faults: Faults | None, why: str = "to learn from") -> Sequence[TokenSentence]:
     """Tokenised sentences, from files or from memory."""
     items = items_of(source)
     found = given_tokens(items, faults)

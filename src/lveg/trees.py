@@ -123,7 +123,19 @@ class Tree:
             is_tag = len(inside) == 1 and isinstance(inside[0], str)
             rows.append((str(node.label()), 0 if is_tag else len(inside), inside[0] if is_tag else None, None))
             stack += [] if is_tag else reversed(inside)
-        return _from_rows(rows)
+        return cls.from_rows(rows)
+
+    def rows(self) -> list[Row]:
+        """All nodes, parents before children, left to right, as plain values."""
+        return [(node.label, len(node.children), node.word, node.lemma) for node in self]
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Row]) -> Tree:
+        """The tree made of the nodes in `rows`."""
+        done: list[Tree] = []
+        for label, count, word, lemma in reversed(rows):
+            done.append(cls(label, [done.pop() for _ in range(count)] if count else (), word, lemma))
+        return done[0]
 
     def _shape(self) -> list[tuple[str, int, str | None]]:
         return [(node.label, len(node.children), node.word) for node in self]
@@ -136,7 +148,7 @@ class Tree:
 
     def __reduce__(self) -> tuple[Callable[[list[Row]], Tree], tuple[list[Row]]]:
         """Support for `pickle` and `copy`: the nodes as a flat list, so that depth does not matter."""
-        return _from_rows, ([(node.label, len(node.children), node.word, node.lemma) for node in self],)
+        return Tree.from_rows, (self.rows(),)
 
     def _repr_svg_(self) -> str:
         """The drawing that notebooks show."""
@@ -173,21 +185,17 @@ Row = tuple[str, int, str | None, str | None]
 """Label, number of children, word and lemma of a node."""
 
 
-def _from_rows(rows: list[Row]) -> Tree:
-    """The tree made of the nodes, which are given parents first."""
-    done: list[Tree] = []
-    for label, count, word, lemma in reversed(rows):
-        done.append(Tree(label, [done.pop() for _ in range(count)], word, lemma))
-    return done[0]
-
-
 EMPTY_TREE = Tree("")
 """The analysis of a sentence without words."""
 
 
-def trees_fingerprint(trees: Sequence[Tree]) -> str:
+def trees_fingerprint(trees: Iterable[Tree]) -> str:
     """A short hash of the trees: words, tags and structure."""
-    return hashlib.sha256("\n".join(map(str, trees)).encode()).hexdigest()[:16]
+    digest, separator = hashlib.sha256(), ""
+    for tree in trees:
+        digest.update(f"{separator}{tree}".encode())
+        separator = "\n"
+    return digest.hexdigest()[:16]
 
 
 def rebuild(tree: Tree, make: Callable[[Tree, list[Tree]], Tree | None]) -> Tree | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import example, given
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from lveg.errors import GrammarError
 from lveg.grammar.grammar import tag_grammar
-from lveg.grammar.lexicon import Lexicon, LexiconOptions, build_lexicon
+from lveg.grammar.lexicon import Lexicon, LexiconOptions, Tagged, WordCounts, build_lexicon, count_words
 from lveg.grammar.unknown import SCHEMES, UNKNOWN, candidates
 
 SENTENCES = [
@@ -19,8 +21,17 @@ SENTENCES = [
     [("the", "D"), ("cats", "N"), ("jumped", "V"), ("Smith-Jones", "E"), (",", ","), ("$5M", "C")],
     [("Cats", "N"), ("played", "V"), ("nicely", "R"), ("in", "P"), ("Paris", "E"), ("2,000", "C")],
 ]
+
+
+def counted(sentences: Iterable[Tagged]) -> WordCounts:
+    counts: WordCounts = Counter()
+    for sentence in sentences:
+        count_words(counts, sentence)
+    return counts
+
+
 LEXICONS = {
-    (scheme, threshold): build_lexicon(SENTENCES, LexiconOptions(scheme, threshold))
+    (scheme, threshold): build_lexicon(counted(SENTENCES), LexiconOptions(scheme, threshold))
     for scheme in SCHEMES
     for threshold in (1, 2, 5)
 }
@@ -99,7 +110,7 @@ def test_auto_learns_informative_endings() -> None:
         for ending, tag in (("ing", "V"), ("ness", "N"), ("ly", "R"))
         for _ in range(30)
     ]
-    lexicon, _ = build_lexicon(sentences, LexiconOptions())
+    lexicon, _ = build_lexicon(counted(sentences), LexiconOptions())
     names = (*lexicon.words, *lexicon.classes)
     classes = {names[lexicon.terminal(word)] for word in ("zzzing", "zzzness", "zzzly")}
     assert len(classes) == 3
@@ -108,9 +119,9 @@ def test_auto_learns_informative_endings() -> None:
 
 def test_threshold_decides_what_is_known() -> None:
     for threshold, known in ((1, 19), (2, 3), (3, 0)):
-        lexicon, _ = build_lexicon(SENTENCES, LexiconOptions(threshold=threshold))
+        lexicon, _ = build_lexicon(counted(SENTENCES), LexiconOptions(threshold=threshold))
         assert len(lexicon.words) == known
-    lexicon, _ = build_lexicon(SENTENCES, LexiconOptions(threshold=2))
+    lexicon, _ = build_lexicon(counted(SENTENCES), LexiconOptions(threshold=2))
     assert lexicon.words == ("dogs", "in", "the")
 
 
@@ -119,7 +130,7 @@ def test_threshold_decides_what_is_known() -> None:
 def test_counts_without_rare_words(scheme: str, smooth: int) -> None:
     """Even if every word is known, unknown words have a class and tags."""
     sentences = [[("a", "X"), ("b", "Y")]] * 3
-    lexicon, counts = build_lexicon(sentences, LexiconOptions(scheme, 2, smooth))
+    lexicon, counts = build_lexicon(counted(sentences), LexiconOptions(scheme, 2, smooth))
     terminal = lexicon.terminal("zebra")
     assert terminal >= len(lexicon.words) == 2
     assert {tag for tag, other in counts if other == terminal} == {"X", "Y"}
@@ -128,7 +139,7 @@ def test_counts_without_rare_words(scheme: str, smooth: int) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_if_all_words_are_known_classes_come_from_words_seen_once(scheme: str) -> None:
     sentences = [[("a", "X"), ("b", "Y")], [("a", "X"), ("c", "Z")]]
-    lexicon, counts = build_lexicon(sentences, LexiconOptions(scheme, 1, 0))
+    lexicon, counts = build_lexicon(counted(sentences), LexiconOptions(scheme, 1, 0))
     assert lexicon.words == ("a", "b", "c")
     assert {tag for tag, other in counts if other == lexicon.terminal("d")} == {"Y", "Z"}
 
@@ -137,7 +148,7 @@ def test_if_all_words_are_known_classes_come_from_words_seen_once(scheme: str) -
 @pytest.mark.parametrize("threshold", [1, 2, 5])
 @pytest.mark.parametrize("smooth", [0, 10])
 def test_every_terminal_has_a_tag_and_every_pair_a_count(scheme: str, threshold: int, smooth: int) -> None:
-    lexicon, counts = build_lexicon(SENTENCES, LexiconOptions(scheme, threshold, smooth))
+    lexicon, counts = build_lexicon(counted(SENTENCES), LexiconOptions(scheme, threshold, smooth))
     assert {terminal for (_, terminal), count in counts.items() if count > 0} == set(range(lexicon.n_terminals))
     for sentence in SENTENCES:
         words = [word for word, _ in sentence]
@@ -148,12 +159,12 @@ def test_every_terminal_has_a_tag_and_every_pair_a_count(scheme: str, threshold:
 
 def test_smoothing_keeps_the_tokens_of_a_word() -> None:
     """After smoothing, the counts of a known word still sum to its number of occurrences."""
-    lexicon, counts = build_lexicon(SENTENCES, LexiconOptions(threshold=2))
+    lexicon, counts = build_lexicon(counted(SENTENCES), LexiconOptions(threshold=2))
     for word, tokens in (("dogs", 2), ("in", 2), ("the", 2)):
         own = [count for (_, terminal), count in counts.items() if terminal == lexicon.word_ids[word]]
         assert sum(own) == pytest.approx(tokens, rel=1e-12)
         assert len(own) > 1
-    _, exact = build_lexicon(SENTENCES, LexiconOptions(threshold=2, smooth=0))
+    _, exact = build_lexicon(counted(SENTENCES), LexiconOptions(threshold=2, smooth=0))
     assert [count for (_, terminal), count in exact.items() if terminal == lexicon.word_ids["dogs"]] == [2]
 
 

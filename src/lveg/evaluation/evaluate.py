@@ -153,7 +153,7 @@ def evaluate(
         trees, found = (_cleaned(part, cleaning) for part in (items, items_of(system)))
         _check_numbers(trees, found)
         return _parsing_result(trees, found, brackets.score_pairs(trees, found, params), params)
-    tagged, others = given_tags(items, column), given_tags(items_of(system), column)
+    tagged, others = (list(given_tags(part, column)) for part in (items, items_of(system)))
     _check_numbers(tagged, others)
     for number, pair in enumerate(zip(tagged, others, strict=True), start=1):
         if len({tuple(word for word, _ in sentence) for sentence in pair}) > 1:
@@ -188,7 +188,7 @@ def _evaluate_tagger(
 ) -> TaggingResult:
     if _are_trees(items):
         raise ModelError("the model is a tagger; evaluate it on tagged sentences")
-    gold, decoder = given_tags(items, tagger.column), decoder or "posterior"
+    gold, decoder = list(given_tags(items, tagger.column)), decoder or "posterior"
     found = [tagging.tags for tagging in score_tagger(tagger, gold, decoder, threads, report).taggings]
     settings = {"column": tagger.column, "model": model_fingerprint(tagger), "decoder": decoder}
     return _tagging_result(gold, found, set(tagger.grammar.lexicon.words), **settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from lveg.errors import GrammarError
 from lveg.grammar.binarise import Binarisation, Derivation, Step, binarise
-from lveg.grammar.lexicon import Lexicon, LexiconOptions, build_lexicon
+from lveg.grammar.lexicon import Lexicon, LexiconOptions, Tagged, WordCounts, build_lexicon, count_words
 from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
 from lveg.trees import UNWRITABLE, Tree
 
@@ -277,11 +277,47 @@ RuleKey = tuple[Symbol | None, Symbol, Symbol | None, tuple[str, ...]]
 """(lhs, left, right, path) of a rule that is not lexical; None for ROOT and for no slot."""
 
 
+class Hash:
+    """A short hash of sentences: the words and tags, in order."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def add(self, sentence: Tagged) -> None:
+        """Add a sentence."""
+        self._digest.update(repr(list(sentence)).encode())
+
+    @property
+    def text(self) -> str:
+        """The hash of the sentences so far."""
+        return self._digest.hexdigest()[:16]
+
+
+class Tally:
+    """Counts of rules and words, and a hash of the sentences: all that a grammar needs of a treebank."""
+
+    def __init__(self) -> None:
+        self.rules: Counter[RuleKey] = Counter()
+        self.words: WordCounts = Counter()
+        self.hash = Hash()
+
+    def add(self, sentence: Tagged) -> None:
+        """Count the words of a sentence."""
+        count_words(self.words, sentence)
+        self.hash.add(sentence)
+
+    def grammar(self, options: LexiconOptions, in_brackets: bool) -> Grammar:
+        """The grammar of these rules and words, checked: see `check_labels`."""
+        grammar = build_grammar(self.rules, self.words, options, self.hash.text)
+        check_labels(grammar, in_brackets)
+        return grammar
+
+
 def build_grammar(
-    rule_counts: Counter[RuleKey], tagged: Sequence[Sequence[tuple[str, str]]], options: LexiconOptions
+    rule_counts: Counter[RuleKey], words: WordCounts, options: LexiconOptions, fingerprint: str
 ) -> Grammar:
-    """The grammar with the given rules and the lexicon of the tagged sentences."""
-    lexicon, lexical_counts = build_lexicon(tagged, options)
+    """The grammar with the given rules and the lexicon of the words."""
+    lexicon, lexical_counts = build_lexicon(words, options)
     seen = {symbol for key in rule_counts for symbol in key[:3] if isinstance(symbol, Symbol)}
     tags = {Symbol(TAG, tag) for tag, _ in lexical_counts}
     symbols = tuple(sorted(seen - tags) + sorted(tags))
@@ -297,7 +333,7 @@ def build_grammar(
     rows += sorted(
         (3, ids[Symbol(TAG, tag)], terminal, NONE, (), count) for (tag, terminal), count in lexical_counts.items()
     )
-    return assemble_grammar(symbols, len(symbols) - len(tags), rows, lexicon, fingerprint(tagged))
+    return assemble_grammar(symbols, len(symbols) - len(tags), rows, lexicon, fingerprint)
 
 
 RuleRow = tuple[int, int, int, int, tuple[str, ...], float]
@@ -325,12 +361,12 @@ def assemble_grammar(
     )
 
 
-def fingerprint(tagged: Iterable[Sequence[tuple[str, str]]]) -> str:
+def fingerprint(tagged: Iterable[Tagged]) -> str:
     """A short hash of the data: the words and tags, in order."""
-    digest = hashlib.sha256()
+    found = Hash()
     for sentence in tagged:
-        digest.update(repr(list(sentence)).encode())
-    return digest.hexdigest()[:16]
+        found.add(sentence)
+    return found.text
 
 
 def step_key(step: Step, derivation: Derivation) -> RuleKey:
@@ -339,45 +375,42 @@ def step_key(step: Step, derivation: Derivation) -> RuleKey:
     return step.symbol, derivation[step.left].symbol, right, step.path
 
 
-def tree_grammar(trees: Sequence[Tree], scheme: Binarisation, options: LexiconOptions) -> Grammar:
-    """The grammar of cleaned trees: every rule that occurs in them, with its count."""
-    counts: Counter[RuleKey] = Counter()
-    tagged = []
+def tree_grammar(trees: Iterable[Tree], scheme: Binarisation, options: LexiconOptions) -> Grammar:
+    """The grammar of cleaned trees: every rule that occurs in them, with its count. The trees are read once."""
+    tally = Tally()
     for tree in trees:
         derivation = binarise(tree, scheme)
-        counts.update(step_key(step, derivation) for step in derivation if step.left >= 0)
-        counts[None, derivation[-1].symbol, None, ()] += 1
-        tagged.append([(leaf.word or "", leaf.label) for leaf in tree.leaves()])
-    if not tagged:
+        tally.rules.update(step_key(step, derivation) for step in derivation if step.left >= 0)
+        tally.rules[None, derivation[-1].symbol, None, ()] += 1
+        tally.add([(leaf.word or "", leaf.label) for leaf in tree.leaves()])
+    if not tally.rules:
         raise GrammarError("there are no trees to learn from")
-    grammar = build_grammar(counts, tagged, options)
-    check_labels(grammar, in_brackets=True)
-    return grammar
+    return tally.grammar(options, in_brackets=True)
 
 
-def tag_grammar(tagged: Sequence[Sequence[tuple[str, str]]], options: LexiconOptions) -> Grammar:
+def tag_grammar(tagged: Iterable[Tagged], options: LexiconOptions) -> Grammar:
     """The regular grammar of tag sequences: `t^ -> t u^` for a transition, `t^ -> t` at the end, ROOT -> t^ first.
 
     The state t^ is a phrase labelled t, so that tag and state are two symbols. All transitions exist; those
-    that do not occur have count zero.
+    that do not occur have count zero. The sentences are read once.
     """
-    tags = sorted({tag for sentence in tagged for _, tag in sentence})
-    if not tags:
-        raise GrammarError("there are no tagged words to learn from")
-    counts: Counter[RuleKey] = Counter()
-    for tag in tags:
-        state = Symbol(PHRASE, tag)
-        counts[None, state, None, ()] = 0
-        counts[state, Symbol(TAG, tag), None, ()] = 0
-        for other in tags:
-            counts[state, Symbol(TAG, tag), Symbol(PHRASE, other), ()] = 0
+    tally = Tally()
+    counts = tally.rules
     for sentence in tagged:
+        tally.add(sentence)
         labels = [tag for _, tag in sentence]
         if labels:
             counts[None, Symbol(PHRASE, labels[0]), None, ()] += 1
             counts[Symbol(PHRASE, labels[-1]), Symbol(TAG, labels[-1]), None, ()] += 1
         for tag, other in pairwise(labels):
             counts[Symbol(PHRASE, tag), Symbol(TAG, tag), Symbol(PHRASE, other), ()] += 1
-    grammar = build_grammar(counts, tagged, options)
-    check_labels(grammar, in_brackets=False)
-    return grammar
+    tags = {tag for _, tag, _ in tally.words}
+    if not tags:
+        raise GrammarError("there are no tagged words to learn from")
+    for tag in tags:
+        state = Symbol(PHRASE, tag)
+        counts[None, state, None, ()] += 0
+        counts[state, Symbol(TAG, tag), None, ()] += 0
+        for other in tags:
+            counts[state, Symbol(TAG, tag), Symbol(PHRASE, other), ()] += 0
+    return tally.grammar(options, in_brackets=False)

@@ -90,25 +90,35 @@ TagCounts = dict[tuple[str, int], float]
 Tagged = Sequence[tuple[str, str]]
 """A sentence as (word, tag) pairs."""
 
+WordCounts = Counter[tuple[str, str, bool]]
+"""(word, tag, whether it is the first word of its sentence) -> tokens, in the order in which they first occur."""
+
+
+def count_words(counts: WordCounts, sentence: Tagged) -> None:
+    """Add the words of a sentence to the counts."""
+    counts.update((word, tag, index == 0) for index, (word, tag) in enumerate(sentence))
+
+
 _CLASS_PRIOR = 4.0  # pseudo-counts from the class above, for a class
 _WORD_PRIOR = 0.5  # pseudo-counts from its class, for a known word
 _LEAST_SHARE = 0.003  # minimum share in a class for a tag from the class above
 _LEAST_LENT = 0.01  # minimum share in its class for a tag added to a known word
 
 
-def build_lexicon(sentences: Sequence[Tagged], options: LexiconOptions) -> tuple[Lexicon, TagCounts]:
-    """The lexicon of tagged sentences, and the counts of terminals with tags."""
-    frequency = Counter(word for sentence in sentences for word, _ in sentence)
+def build_lexicon(words: WordCounts, options: LexiconOptions) -> tuple[Lexicon, TagCounts]:
+    """The lexicon of tagged words, and the counts of terminals with tags."""
+    frequency: Counter[str] = Counter()
+    for (word, _, _), count in words.items():
+        frequency[word] += count
     known = {word for word, count in frequency.items() if count >= options.threshold}
     often = {word for word, count in frequency.items() if count > 1}
-    rare = _rare_words(sentences, known, often, options.scheme)
+    rare = _rare_words(words, known, often, options.scheme)
     above = learn_classes(rare) if options.scheme == "auto" else _all_classes(rare)
     lexicon = Lexicon(options.scheme, tuple(sorted(known)), tuple(sorted(above)))
 
     counts: TagCounts = defaultdict(float)
-    for sentence in sentences:
-        for index, (word, tag) in enumerate(sentence):
-            counts[tag, lexicon.terminal(word, index == 0)] += 1
+    for (word, tag, is_first), count in words.items():
+        counts[tag, lexicon.terminal(word, is_first)] += count
     shares = _class_shares(rare, above, _CLASS_PRIOR if options.smooth else 0.0)
     _fill_classes(counts, shares, lexicon, smoothed=options.smooth > 0)
     if options.smooth:
@@ -120,7 +130,7 @@ RareCounts = Counter[tuple[tuple[str, ...], str]]
 """(classes that a rare word could have, most specific first; its tag) -> tokens."""
 
 
-def _rare_words(sentences: Sequence[Tagged], known: set[str], often: set[str], scheme: str) -> RareCounts:
+def _rare_words(words: WordCounts, known: set[str], often: set[str], scheme: str) -> RareCounts:
     """Counts of rare words: those that are not known or, if there are none, known words that were seen once.
 
     If there are none of these either, all words are used, so that unknown words still get a class.
@@ -129,10 +139,9 @@ def _rare_words(sentences: Sequence[Tagged], known: set[str], often: set[str], s
     vocabularies: tuple[set[str], ...] = (known, often, set())
     for vocabulary in vocabularies:
         rare: RareCounts = Counter()
-        for sentence in sentences:
-            for index, (word, tag) in enumerate(sentence):
-                if word not in vocabulary:
-                    rare[tuple(list_classes(word, index == 0, known)), tag] += 1
+        for (word, tag, is_first), count in words.items():
+            if word not in vocabulary:
+                rare[tuple(list_classes(word, is_first, known)), tag] += count
         if rare:
             break
     return rare

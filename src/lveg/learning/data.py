@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lveg.chart.coarse import CoarseParser
+from lveg.compact import chosen
 from lveg.errors import UsageError
 from lveg.forest.forest import Forest
 from lveg.grammar.binarise import Binarisation
@@ -64,7 +65,7 @@ class TreeData:
         Forests do not depend on the parameters, so each is built once. narrow: returns the part of a forest, including
         the tree, that is used for training.
         """
-        short = [tree for tree in self.trees if len(tree.words()) <= options.forest_length]
+        short = chosen(self.trees, (len(tree.words()) <= options.forest_length for tree in self.trees))
         if not short:
             raise UsageError(f"no sentence has at most {options.forest_length} words: raise --forest-length")
 

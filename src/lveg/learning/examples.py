@@ -16,6 +16,10 @@ Make = Callable[[Sequence[Any]], Iterable[Ints]]
 """Makes the examples of some sources, such as trees, in their order."""
 
 
+LIMIT = 2**30
+"""Number of bytes of examples that are kept in memory, unless options say otherwise."""
+
+
 class Examples:
     """Arrays of int32 by index, each made from its source when it is first needed.
 
@@ -23,10 +27,10 @@ class Examples:
     so that an example is the same wherever it is made. A copy in another process starts empty.
     """
 
-    def __init__(self, make: Make, sources: Sequence[Any], limit: int = 2**40, block: int = 1) -> None:
+    def __init__(self, make: Make, sources: Sequence[Any], limit: int = LIMIT, block: int = 1) -> None:
         self._recipe = make, sources, limit, block
         self._arrays: dict[int, Ints] = {}
-        self._places: dict[int, tuple[int, int]] = {}
+        self._places = np.full((len(sources), 2), -1)  # of each example in the file: first byte, number of bytes
         self._held = 0
         self._spilled = 0
         self._file: IO[bytes] | None = None
@@ -55,7 +59,7 @@ class Examples:
     def make(self, number: int) -> None:
         """Make the block of an example, unless it exists."""
         make, sources, _, block = self._recipe
-        if number in self._arrays or number in self._places:
+        if self._has(number):
             return
         first = number - number % block
         for index, array in enumerate(make(sources[first : first + block]), start=first):
@@ -71,17 +75,20 @@ class Examples:
         array = self._arrays.get(number)
         if array is not None:
             return array
-        place, size = self._places[number]
+        place, size = self._places[number].tolist()
         assert self._file is not None
-        if not size:  # cannot be mapped
-            return np.empty(0, np.int32)
-        return np.memmap(self._file, dtype=np.int32, mode="r", offset=place, shape=(size,))
+        with self._lock:
+            self._file.seek(place)
+            return np.frombuffer(self._file.read(size), np.int32)
+
+    def _has(self, number: int) -> bool:
+        return number in self._arrays or self._places[number, 0] >= 0
 
     def _put(self, number: int, array: Ints) -> None:
         """Keep an example, unless another thread was faster; those within the limit stay in memory."""
         limit = self._recipe[2]
         with self._lock:
-            if number in self._arrays or number in self._places:
+            if self._has(number):
                 return
             if self._file is None and self._held + array.nbytes <= limit:
                 self._arrays[number] = array
@@ -89,9 +96,9 @@ class Examples:
                 return
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="lveg-forests-")  # noqa: SIM115
+            self._file.seek(self._spilled)
             self._file.write(array.tobytes())
-            self._file.flush()
-            self._places[number] = self._spilled, array.size
+            self._places[number] = self._spilled, array.nbytes
             self._spilled += array.nbytes
 
 

@@ -156,9 +156,14 @@ def read_conllu(paths: Paths, faults: Faults | None = None) -> Iterator[Sentence
 
 def read_tagged(paths: Paths, column: str, faults: Faults | None = None) -> list[list[tuple[str, str]]]:
     """The (word, tag) sequences of files and directories, with the tags of the given column."""
-    faults = faults or Faults()
-    tagged: list[list[tuple[str, str]]] = []
-    for path in expand(paths, "conllu", faults):
+    return list(each_tagged(paths, column, faults))
+
+
+def each_tagged(paths: Paths, column: str, faults: Faults | None = None) -> Iterator[list[tuple[str, str]]]:
+    """Like `read_tagged`, one sentence at a time."""
+    faults, files = faults or Faults(), as_list(paths)
+    is_seen = is_tagged = False
+    for path in expand(files, "conllu", faults):
         for line, sentence in numbered_sentences(path, faults):
             tags = sentence.column(column)
             wrong = [index for index, tag in enumerate(tags) if not _is_whole(tag, column)]
@@ -166,11 +171,11 @@ def read_tagged(paths: Paths, column: str, faults: Faults | None = None) -> list
                 line += sentence.word_lines[wrong[0]]
                 faults.report(f"{display_name(path)}:{line}: column {column} is empty; write `_` for no tag")
             elif sentence:
-                tagged.append(list(zip(sentence.words(), tags, strict=True)))
-    if tagged and all(set(tag) <= {"_", " "} for sentence in tagged for _, tag in sentence):
-        name = display_name(as_list(paths)[0])
+                yield list(zip(sentence.words(), tags, strict=True))
+                is_seen, is_tagged = True, is_tagged or not all(set(tag) <= {"_", " "} for tag in tags)
+    if is_seen and not is_tagged:
+        name = display_name(files[0])
         raise UsageError(f"{name}: column {column} is `_` for every word; choose another with --column")
-    return tagged
 
 
 def _is_whole(tag: str, column: str) -> bool:

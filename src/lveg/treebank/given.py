@@ -9,7 +9,7 @@ from typing import Any
 
 from lveg.errors import UsageError
 from lveg.text.tokens import TokenSentence
-from lveg.treebank.conllu import read_tagged
+from lveg.treebank.conllu import each_tagged
 from lveg.treebank.penn import read_trees
 from lveg.treebank.raw import read_tokens
 from lveg.treebank.source import Faults
@@ -35,18 +35,18 @@ def items_of(source: Any) -> list[Any]:
     return [source] if isinstance(source, str | os.PathLike) else list(source)
 
 
-def given_trees(items: list[Any], faults: Faults | None = None, allow_empty: bool = False) -> list[Tree]:
-    """Trees, from files or from memory, as they are."""
+def given_trees(items: list[Any], faults: Faults | None = None, allow_empty: bool = False) -> Iterable[Tree]:
+    """Trees, from files or from memory, as they are; files are read one tree at a time."""
     if items and all(isinstance(item, Tree) for item in items):
         return items
-    return list(read_trees(check_files(items, "trees"), faults, allow_empty))
+    return read_trees(check_files(items, "trees"), faults, allow_empty)
 
 
-def given_tags(items: list[Any], column: str, faults: Faults | None = None) -> list[Pairs]:
-    """Tagged sentences, from files or from memory."""
+def given_tags(items: list[Any], column: str, faults: Faults | None = None) -> Iterable[Pairs]:
+    """Tagged sentences, from files or from memory; files are read one sentence at a time."""
     if items and all(isinstance(item, list | tuple) for item in items):
-        return [list(map(partial(_pair, number), item)) for number, item in enumerate(items, start=1)]
-    return read_tagged(check_files(items, "sentences"), column, faults)
+        return (list(map(partial(_pair, number), item)) for number, item in enumerate(items, start=1))
+    return each_tagged(check_files(items, "sentences"), column, faults)
 
 
 def given_tokens(items: list[Any], faults: Faults | None = None) -> list[TokenSentence]:

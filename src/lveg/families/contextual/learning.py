@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -112,8 +113,25 @@ def likely_part(grammar: Grammar, base: ForestFamily, least: float, forest: Fore
 
 def grown_contexts(started: Contextual, examples: Examples, run: Run) -> list[ForestContext]:
     """The contexts with parameters for what occurs in the examples."""
-    found = list(run.map(partial(occurring_at, started, examples), blocks(len(examples), PART)))
-    return [context.grown([keys[number] for keys in found]) for number, context in enumerate(started.contexts)]
+    found = run.map(partial(occurring_at, started, examples), blocks(len(examples), PART))
+    by_context = columns(found, len(started.contexts))
+    return [context.grown(keys) for context, keys in zip(started.contexts, by_context, strict=True)]
+
+
+def columns(rows: Iterable[Sequence[Ints]], count: int) -> list[Iterator[Ints]]:
+    """The columns of rows, which are read as needed; only what a column is behind another is kept in memory."""
+    source, waiting = iter(rows), [deque[Ints]() for _ in range(count)]
+
+    def column(own: deque[Ints]) -> Iterator[Ints]:
+        while True:
+            if not own:
+                for queue, value in zip(waiting, next(source, ()), strict=False):
+                    queue.append(value)
+            if not own:
+                return
+            yield own.popleft()
+
+    return [column(own) for own in waiting]
 
 
 def occurring_at(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lveg.chart.coarse import CoarseParser
+from lveg.compact import chosen
 from lveg.contexts.inputs import learn_inputs
 from lveg.contexts.vectors import NO_VECTORS, read_vectors
 from lveg.families.cvg.family import Cvg, Form, Trees, Units, pack_list, units_of
@@ -76,20 +77,22 @@ def all_lists(
     """The lists of all trees, from bases that were not trained on them, or from the base itself."""
     limit, folds = int(options.list_memory * 2**30), options.folds
     if len(data.trees) < 2 * folds or folds < 2:
-        lists = Lists(form, options.list_size, (Lister(data.coarse, base, form.units.of_rule),))
-        return make_all(Examples(lists, [(0, tree) for tree in data.trees], limit), run, "listing trees")
+        lists = Lists(form, options.list_size, (Lister(data.coarse, base, form.units.of_rule),), data.trees)
+        sources = [(0, number) for number in range(len(data.trees))]
+        return make_all(Examples(lists, sources, limit), run, "listing trees")
     place, listers = run.stage(0).place, []
     for fold in range(folds):
         run.report("fold", {"number": fold + 1, "of": folds})
-        part = data.part([tree for number, tree in enumerate(data.trees) if number % folds != fold])
+        part = data.part(chosen(data.trees, (number % folds != fold for number in range(len(data.trees)))))
         stage = run.stage(2 + fold)
         rounds = {
             stage.place + key.removeprefix(place): best for key, best in run.best.items() if key.startswith(place)
         }
         one = learn_base(part, replace(stage, score=None, keep=None, fixed=rounds, best={}))
         listers.append(Lister(part.coarse, one, foreign_units(form.units, data.grammar, part.grammar)))
-    sources = [(fold, tree) for fold in range(folds) for tree in data.trees[fold::folds]]
-    return make_all(Examples(Lists(form, options.list_size, tuple(listers)), sources, limit), run, "listing trees")
+    lists = Lists(form, options.list_size, tuple(listers), data.trees)
+    sources = [(fold, number) for fold in range(folds) for number in range(fold, len(data.trees), folds)]
+    return make_all(Examples(lists, sources, limit), run, "listing trees")
 
 
 def first_value(form: Form, seed: int) -> Floats:
@@ -207,17 +210,18 @@ class Lister(NamedTuple):
 class Lists:
     """Makes lists of trees as examples; a list is empty if all of its trees are equally good.
 
-    listers: make the lists, of at most `count` trees.
+    listers: make the lists, of at most `count` trees. trees: the gold trees.
     """
 
     form: Form
     count: int
     listers: tuple[Lister, ...]
+    trees: Sequence[Tree]
 
-    def __call__(self, sources: Sequence[tuple[int, Tree]]) -> Iterator[Ints]:
-        """The lists for the sentences of some trees, each with the number of its lister."""
-        for number, tree in sources:
-            found = self._list(self.listers[number], tree)
+    def __call__(self, sources: Sequence[tuple[int, int]]) -> Iterator[Ints]:
+        """The lists for the sentences of some trees, each given by the numbers of its lister and of the tree."""
+        for lister, tree in sources:
+            found = self._list(self.listers[lister], self.trees[tree])
             yield np.empty(0, np.int32) if found is None else found
 
     def _list(self, lister: Lister, tree: Tree) -> Ints | None:

@@ -112,18 +112,20 @@ def densities(
 
 def expected_uses(family: DiscreteFamily, data: TreeData, run: Run) -> Floats:
     """The expected uses of each combination of a rule's subtypes in the trees."""
-    trees = [list(data.trees[index::PARTS]) for index in range(min(PARTS, len(data.trees)))]
-    total: Floats = np.sum(list(run.map(partial(uses_in, family, data.grammar, data.scheme), trees)), axis=0)
+    parts = [range(index, len(data.trees), PARTS) for index in range(min(PARTS, len(data.trees)))]
+    work = partial(uses_in, family, data.grammar, data.scheme, data.trees)
+    total: Floats = np.sum(list(run.map(work, parts)), axis=0)
     return total
 
 
 def uses_in(
-    family: DiscreteFamily, grammar: Grammar, scheme: Binarisation, values: Sequence[Floats]
-) -> Callable[[Sequence[Tree]], Floats]:
-    """Computes the expected uses in some trees; there are no other parameters."""
+    family: DiscreteFamily, grammar: Grammar, scheme: Binarisation, trees: Sequence[Tree], values: Sequence[Floats]
+) -> Callable[[Sequence[int]], Floats]:
+    """Computes the expected uses in the trees with some numbers; there are no other parameters."""
 
-    def work(trees: Sequence[Tree]) -> Floats:
-        return family.subtype_uses(np.concatenate([family.pack(tree_forest(grammar, tree, scheme)) for tree in trees]))
+    def work(numbers: Sequence[int]) -> Floats:
+        forests = (tree_forest(grammar, trees[number], scheme) for number in numbers)
+        return family.subtype_uses(np.concatenate([family.pack(forest) for forest in forests]))
 
     return work
 
