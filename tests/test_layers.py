@@ -61,7 +61,8 @@ LAYERS = {
     "annotate": "model chart forest treebank",
     "output": "model decoding forest treebank drawing",
     "corpus": "annotate output model model_io decoding treebank text text.learned files learning",
-    "training": "model model_io text text.learned evaluation families.registry families.forest families.chain learning "
+    "recipe": "model model_io families.registry families.forest task_options grammar",
+    "training": "recipe model text text.learned evaluation families.registry families.forest families.chain learning "
     "task_options treebank chart grammar",
     "checking": "model model_io text text.learned container treebank chart grammar",
     "inspection": "drawing model model_io families.insight grammar",

@@ -3,65 +3,53 @@
 from __future__ import annotations
 
 import time
-from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from lveg._version import __version__
 from lveg.chart.coarse import CoarseParser, Parses
-from lveg.compact import chosen, compact_sentences, compact_trees
+from lveg.compact import chosen, compact_sentences
 from lveg.errors import UsageError
 from lveg.evaluation.calibration import best_sharpness
 from lveg.evaluation.models import ParserScores, score_parser, score_tagger, score_tokeniser
 from lveg.families.chain import Chains
 from lveg.families.forest import ForestFamily, Judge
-from lveg.families.registry import (
-    NO_CONTEXT,
-    Kind,
-    bases_of,
-    default_kind,
-    described,
-    find_trainable,
-    layers,
-    partner_kinds,
-    treebank_kind,
-)
+from lveg.families.registry import Kind, treebank_kind
 from lveg.grammar.binarise import learn_heads
 from lveg.grammar.estimate import hmm_weights, pcfg_weights
-from lveg.grammar.grammar import Grammar, fingerprint, same_rules, tag_grammar, tree_grammar
+from lveg.grammar.grammar import Grammar, fingerprint, tag_grammar, tree_grammar
 from lveg.grammar.lexicon import MANY_TAGS, SMOOTH_MANY
 from lveg.learning.checkpoint import Checkpoint
 from lveg.learning.data import TagData, TreeData
 from lveg.learning.options import ForestOptions
 from lveg.learning.run import Run, Workers
 from lveg.model import Parser, Tagger, combine
-from lveg.model_io import load_model, model_fingerprint
-from lveg.options import Options, describe
+from lveg.options import Options
 from lveg.parallel import ordered_map
+from lveg.recipe import Recipe, Task, make_recipe
 from lveg.report import Report, logged
-from lveg.task_options import ParserOptions, TaggerOptions, TaskOptions, TokeniserOptions
+from lveg.task_options import ParserOptions, TaggerOptions, TokeniserOptions
 from lveg.text.characters import examples
 from lveg.text.expansions import learn_expansions
 from lveg.text.learned import LearnedTokeniser
-from lveg.text.tokens import TokenSentence
 from lveg.treebank.given import (
+    Item,
     Pairs,
     Sentences,
     Texts,
     Trees,
     check_files,
-    given_tags,
-    given_tokens,
-    given_trees,
+    gold_tags,
+    gold_tokens,
+    gold_trees,
     items_of,
-    named,
+    short_enough,
 )
 from lveg.treebank.source import Faults
-from lveg.trees import Cleaning, Tree, trees_fingerprint
+from lveg.trees import Tree, trees_fingerprint
 
 
 @dataclass(frozen=True)
@@ -94,12 +82,12 @@ def train_parser(
     `lveg train parser --model NAME --help`, with `_` for `-`.
     """
     begun = time.perf_counter()
-    recipe = _recipe("parser", ParserOptions, model, options)
+    recipe = make_recipe("parser", ParserOptions, model, options)
     task = recipe.task
-    trees = _gold_trees(train, task.cleaning, setting.faults)
-    trees = _short_enough(trees, task.max_length, lambda tree: len(tree.words()), setting.report)
+    trees = gold_trees(train, task.cleaning, setting.faults)
+    trees = short_enough(trees, task.max_length, lambda tree: len(tree.words()), setting.report)
     whole = replace(task.cleaning, collapse_unaries=False)
-    gold = _gold_trees(dev, whole, setting.faults, "to score on") if dev else []
+    gold = gold_trees(dev, whole, setting.faults, "to score on") if dev else []
     parser = _train(trees, gold, recipe.for_size(len(trees), options), setting, _learn_parser, trees_fingerprint)
     setting.report("done", {"seconds": round(time.perf_counter() - begun, 2)})
     return parser
@@ -116,7 +104,7 @@ def _learn_parser(
     grammar = tree_grammar(trees, binarisation, task.lexicon)
     _announce(grammar, setting.report)
     weight = pcfg_weights(grammar)
-    info = _info(recipe, grammar, len(trees))
+    info = recipe.info(grammar, len(trees))
     info |= {"dev_fingerprint": trees_fingerprint(gold)} if gold else {}
     origin = recipe.start and recipe.start.check(grammar)
     info |= {"start_fingerprint": recipe.start.name} if recipe.start else {}
@@ -183,14 +171,14 @@ def train_tagger(
     train, dev: CoNLL-U files, or sentences as (word, tag) pairs. model, options: see `train_parser`.
     """
     begun = time.perf_counter()
-    recipe = _recipe("tagger", TaggerOptions, model, options)
+    recipe = make_recipe("tagger", TaggerOptions, model, options)
     column = recipe.task.column
     train, dev = items_of(train), items_of(dev)
     if recipe.task.with_tokeniser:
         check_files([*train, *dev], "a tokeniser")
-    tagged = _gold_tags(train, column, setting.faults)
-    tagged = _short_enough(tagged, recipe.task.max_length, len, setting.report)
-    gold = _gold_tags(dev, column, setting.faults, "to score on") if dev else []
+    tagged = gold_tags(train, column, setting.faults)
+    tagged = short_enough(tagged, recipe.task.max_length, len, setting.report)
+    gold = gold_tags(dev, column, setting.faults, "to score on") if dev else []
     recipe = recipe.for_size(len(tagged), options)
     if len({tag for sentence in tagged for _, tag in sentence}) > MANY_TAGS:
         recipe = replace(recipe, task=recipe.task.unless_given(options, smooth=SMOOTH_MANY))
@@ -214,14 +202,14 @@ def train_tokeniser(
     train, dev: CoNLL-U files, or sentences as tokens. model, options: see `train_parser`.
     """
     begun = time.perf_counter()
-    recipe = _recipe("tokeniser", TokeniserOptions, model, options)
-    sentences = _gold_tokens(train, setting.faults)
+    recipe = make_recipe("tokeniser", TokeniserOptions, model, options)
+    sentences = gold_tokens(train, setting.faults)
     limit = recipe.task.max_length
-    sentences = _short_enough(sentences, limit, lambda sentence: len(sentence.words), setting.report)
+    sentences = short_enough(sentences, limit, lambda sentence: len(sentence.words), setting.report)
     if all(token.space_after for sentence in sentences for token in sentence.tokens[:-1]):
         note = "there is white space after every token: the tokeniser will divide text at white space only"
         setting.report("text", {"note": note})
-    gold = _gold_tokens(dev, setting.faults, "to score on") if dev else []
+    gold = gold_tokens(dev, setting.faults, "to score on") if dev else []
     chunks = compact_sentences(examples(sentences))
     recipe = recipe.for_size(len(chunks), options)
     inner = replace(setting, report=_of_characters(setting.report))
@@ -257,7 +245,7 @@ def _learn_tagger(
     grammar = tag_grammar(tagged, task.lexicon)
     _announce(grammar, setting.report)
     weight = hmm_weights(grammar)
-    info = _info(recipe, grammar, len(tagged)) | ({"dev_fingerprint": fingerprint(gold)} if gold else {})
+    info = recipe.info(grammar, len(tagged)) | ({"dev_fingerprint": fingerprint(gold)} if gold else {})
     plain = treebank_kind("tagger").load_family().restore(grammar, weight, {}, {})
     start = Tagger(grammar, weight, task.column, info, cast(Chains, plain))
 
@@ -279,99 +267,7 @@ def _learn_tagger(
     return tagger, Found(run.best)
 
 
-Task = TypeVar("Task", bound=TaskOptions)
-Item = TypeVar("Item")
 Trained = TypeVar("Trained", Parser, Tagger)
-
-
-@dataclass(frozen=True)
-class Recipe(Generic[Task]):
-    """What is trained: a family with its options `own`, and the options of the task.
-
-    bases: the base of the family, if it needs one. above: the layer that adds contexts, then the contexts. partners:
-    families that are trained separately and combined with it. start: the model that training starts from.
-    """
-
-    kind: Kind
-    task: Task
-    own: Options
-    bases: dict[Kind, Options]
-    above: dict[Kind, Options]
-    partners: Sequence[Kind] = ()
-    start: Origin | None = None
-
-    @property
-    def groups(self) -> list[Options]:
-        """The options of the base, the family and its contexts; of options with the same name, the last one counts."""
-        return [*self.bases.values(), self.own, *self.above.values()]
-
-    @property
-    def is_gradual(self) -> bool:
-        """Whether it is trained in epochs or cycles."""
-        return not self.kind.is_treebank or bool(self.above or self.partners)
-
-    def for_size(self, sentences: int, given: Collection[str]) -> Recipe[Task]:
-        """A copy with values adapted to the number of training sentences, except for the options in `given`."""
-        above = {item: chosen.for_size(sentences, given) for item, chosen in self.above.items()}
-        follow = self.own.as_base if above else self.own.for_size
-        task = self.task.for_size(sentences, given)
-        bases = {item: chosen.for_size(sentences, given) for item, chosen in self.bases.items()}
-        return replace(self, task=task, own=follow(sentences, given), bases=bases, above=above)
-
-
-def _recipe(task: str, form: type[Task], model: str | None, given: dict[str, Any]) -> Recipe[Task]:
-    """The recipe for the given keyword arguments."""
-    kind = default_kind(task) if model is None else find_trainable(task, model)
-    above = layers(task, given.get("context"), model, given)
-    bases = bases_of(task, kind, given.get("base"))
-    own = {item.name for item in described([kind])}
-    known = own | {item.name for item in (*describe(form), *described([*bases, *above]))}
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        raise UsageError(f"{', '.join(unknown)}: not an option of a {task} of model {kind.name}")
-    if task == "parser":
-        given = given | {"context": ",".join(item.name for item in above[1:]) or NO_CONTEXT}
-    rest = {name: value for name, value in given.items() if name not in own}
-    task_options = form.take(given)
-    chosen = {item: item.load_options().take(given) for item in (kind, *above)}
-    below = {item: item.load_options().take(rest) for item in bases}
-    is_ensemble = isinstance(task_options, ParserOptions) and task_options.ensemble
-    partners = partner_kinds(task, kind) if is_ensemble else []
-    if is_ensemble and not partners:
-        raise UsageError(f"--ensemble has no partner for --model {kind.name}: leave --model out")
-    options = chosen.pop(kind)
-    return Recipe(kind, task_options, options, below, chosen, partners, _origin(options))
-
-
-@dataclass(frozen=True)
-class Origin:
-    """A parser that training starts from. flag: the option that names its file. name: the parser's fingerprint."""
-
-    parser: Parser
-    path: str
-    flag: str
-    name: str
-
-    def check(self, grammar: Grammar) -> Judge:
-        """The family of the parser; raises UsageError if its rules are not those of this grammar."""
-        if not same_rules(grammar, self.parser.grammar):
-            raise UsageError(
-                f"{self.path}: its rules differ from those of these trees; {self.flag} takes a parser trained on the "
-                "same trees, with the same options for words and binarisation"
-            )
-        return self.parser.family
-
-
-def _origin(own: Options) -> Origin | None:
-    """The model to start from, if the options of a family name one."""
-    for item in describe(type(own)):
-        path = getattr(own, item.name)
-        if item.is_model and path is not None:
-            parser = load_model(path)
-            if not isinstance(parser, Parser):
-                raise UsageError(f"{path}: is a {parser.task}; {item.flag} takes a parser trained on the same trees")
-            return Origin(parser, path, item.flag, model_fingerprint(parser))
-    return None
 
 
 @dataclass(frozen=True)
@@ -406,9 +302,9 @@ def _train(
             f"{recipe.start.flag} needs --dev or --held-out 0: without the held-out trees, the rules would differ"
         )
     parts = setting.checkpoint
-    values = recipe.task.record() | _record(recipe.groups)
+    values = recipe.task.record() | recipe.record()
     if parts is not None:
-        parts = parts.keyed(train=name(items), **_key(recipe))
+        parts = parts.keyed(train=name(items), **recipe.key)
     kept = parts and parts.load(setting.report)
     if kept and kept[0]["options"] == values:
         facts = kept[0]["held_out"]
@@ -477,7 +373,7 @@ def _run(
 ) -> Run:  # fmt: skip
     """The run of a recipe; it resumes from a checkpoint of the same data and options."""
     keep, checkpoint = setting.keep, setting.checkpoint
-    key = {"train": train, "dev": info.get("dev_fingerprint"), "grammar": info["train_fingerprint"], **_key(recipe)}
+    key = {"train": train, "dev": info.get("dev_fingerprint"), "grammar": info["train_fingerprint"], **recipe.key}
     return Run(
         seed=recipe.task.seed,
         threads=setting.threads,
@@ -488,54 +384,6 @@ def _run(
         workers=setting.workers,
         fixed=found.rounds,
     )
-
-
-def _key(recipe: Recipe[Any]) -> dict[str, Any]:
-    """The values of a recipe that must be the same for a run to resume from a checkpoint."""
-    key = {"model": recipe.kind.name, "task": recipe.task.record(True), "options": _record(recipe.groups, True)}
-    return key | ({"start": recipe.start.name} if recipe.start else {})
-
-
-def _short_enough(
-    found: Sequence[Item], limit: int | None, length: Callable[[Item], int], report: Report
-) -> Sequence[Item]:
-    """The sentences that are not longer than the limit."""
-    lengths = array("i", map(length, found))
-    report("read", {"sentences": len(found), "words": sum(lengths)})
-    if limit is None:
-        return found
-    short = chosen(found, (size <= limit for size in lengths))
-    report("filter", {"sentences": len(short), "max_length": limit})
-    if not short:
-        raise UsageError(f"no training sentence has at most {limit} words: raise --max-length")
-    return short
-
-
-def _gold_trees(source: Trees, cleaning: Cleaning, faults: Faults | None, why: str = "to learn from") -> Sequence[Tree]:
-    """Cleaned trees, from files or from memory."""
-    items = items_of(source)
-    trees = compact_trees(tree for tree in map(cleaning, given_trees(items, faults)) if tree is not None)
-    if not trees:
-        raise UsageError(f"{named(items)}there are no trees {why}")
-    return trees
-
-
-def _gold_tags(source: Sentences, column: str, faults: Faults | None, why: str = "to learn from") -> Sequence[Pairs]:
-    """Tagged sentences, from files or from memory."""
-    items = items_of(source)
-    tagged = compact_sentences(given_tags(items, column, faults))
-    if not tagged:
-        raise UsageError(f"{named(items)}there are no sentences {why}")
-    return tagged
-
-
-def _gold_tokens(source: Texts, faults: Faults | None, why: str = "to learn from") -> Sequence[TokenSentence]:
-    """Tokenised sentences, from files or from memory."""
-    items = items_of(source)
-    found = given_tokens(items, faults)
-    if not found:
-        raise UsageError(f"{named(items)}there are no sentences {why}")
-    return found
 
 
 def _announce(grammar: Grammar, report: Report) -> None:
@@ -551,18 +399,3 @@ def _announce(grammar: Grammar, report: Report) -> None:
             "classes": len(grammar.lexicon.classes),
         },
     )
-
-
-def _record(options: Sequence[Options], for_resume: bool = False) -> dict[str, Any]:
-    """The values of several groups of options."""
-    return {name: value for group in options for name, value in group.record(for_resume).items()}
-
-
-def _info(recipe: Recipe[Any], grammar: Grammar, sentences: int) -> dict[str, Any]:
-    """What the model file records about training."""
-    return {
-        "lveg": __version__,
-        "config": {"model": recipe.kind.name, **recipe.task.record(), **_record(recipe.groups)},
-        "train_fingerprint": grammar.fingerprint,
-        "train_sentences": sentences,
-    }

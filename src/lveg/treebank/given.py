@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
+from lveg.compact import chosen, compact_sentences, compact_trees
 from lveg.errors import UsageError
+from lveg.report import Report
 from lveg.text.tokens import TokenSentence
 from lveg.treebank.conllu import each_tagged
 from lveg.treebank.penn import read_trees
 from lveg.treebank.raw import read_tokens
 from lveg.treebank.source import Faults
-from lveg.trees import Tree
+from lveg.trees import Cleaning, Tree
+
+Item = TypeVar("Item")
 
 Path = str | os.PathLike[str]
 Trees = Path | Iterable[Path] | Iterable[Tree]
@@ -76,3 +81,45 @@ def check_files(items: list[Any], others: str) -> list[str]:
         if not isinstance(item, str | os.PathLike):
             raise UsageError(f"expected either files or {others}, found {item!r}")
     return [os.fspath(item) for item in items]
+
+
+def short_enough(
+    found: Sequence[Item], limit: int | None, length: Callable[[Item], int], report: Report
+) -> Sequence[Item]:
+    """The sentences that are not longer than the limit."""
+    lengths = array("i", map(length, found))
+    report("read", {"sentences": len(found), "words": sum(lengths)})
+    if limit is None:
+        return found
+    short = chosen(found, (size <= limit for size in lengths))
+    report("filter", {"sentences": len(short), "max_length": limit})
+    if not short:
+        raise UsageError(f"no training sentence has at most {limit} words: raise --max-length")
+    return short
+
+
+def gold_trees(source: Trees, cleaning: Cleaning, faults: Faults | None, why: str = "to learn from") -> Sequence[Tree]:
+    """Cleaned trees, from files or from memory."""
+    items = items_of(source)
+    trees = compact_trees(tree for tree in map(cleaning, given_trees(items, faults)) if tree is not None)
+    if not trees:
+        raise UsageError(f"{named(items)}there are no trees {why}")
+    return trees
+
+
+def gold_tags(source: Sentences, column: str, faults: Faults | None, why: str = "to learn from") -> Sequence[Pairs]:
+    """Tagged sentences, from files or from memory."""
+    items = items_of(source)
+    tagged = compact_sentences(given_tags(items, column, faults))
+    if not tagged:
+        raise UsageError(f"{named(items)}there are no sentences {why}")
+    return tagged
+
+
+def gold_tokens(source: Texts, faults: Faults | None, why: str = "to learn from") -> Sequence[TokenSentence]:
+    """Tokenised sentences, from files or from memory."""
+    items = items_of(source)
+    found = given_tokens(items, faults)
+    if not found:
+        raise UsageError(f"{named(items)}there are no sentences {why}")
+    return found
