@@ -13,7 +13,7 @@ from strategies import trees
 from lveg.compact import Some, chosen, compact_sentences, compact_trees
 from lveg.treebank.penn import read_trees
 from lveg.treebank.synthetic import ENGLISH
-from lveg.trees import Tree
+from lveg.trees import Tree, rows_of
 
 
 @given(st.lists(trees(), max_size=5))
@@ -21,7 +21,7 @@ def test_trees_come_back(items: list[Tree]) -> None:
     packed = compact_trees(items)
     assert len(packed) == len(items)
     for same in (packed, pickle.loads(pickle.dumps(packed))):
-        assert [tree.rows() for tree in same] == [tree.rows() for tree in items]
+        assert list(map(rows_of, same)) == list(map(rows_of, items))
 
 
 @given(st.lists(st.lists(st.tuples(st.text(), st.text())), max_size=9), st.slices(9))

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
-from lveg.trees import Tree
+from lveg.trees import Tree, from_rows, rows_of
 
 Item = TypeVar("Item")
 
@@ -76,7 +76,7 @@ class Compact(Sequence[Item]):
 
 def compact_trees(trees: Iterable[Tree]) -> Compact[Tree]:
     """Trees, with 4 bytes per node; words, tags and labels are stored once."""
-    return Compact(trees, Tree.rows, Tree.from_rows)
+    return Compact(trees, rows_of, from_rows)
 
 
 def compact_sentences(sentences: Iterable[list[tuple[str, str]]]) -> Compact[list[tuple[str, str]]]:

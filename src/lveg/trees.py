@@ -123,19 +123,7 @@ class Tree:
             is_tag = len(inside) == 1 and isinstance(inside[0], str)
             rows.append((str(node.label()), 0 if is_tag else len(inside), inside[0] if is_tag else None, None))
             stack += [] if is_tag else reversed(inside)
-        return cls.from_rows(rows)
-
-    def rows(self) -> list[Row]:
-        """All nodes, parents before children, left to right, as plain values."""
-        return [(node.label, len(node.children), node.word, node.lemma) for node in self]
-
-    @classmethod
-    def from_rows(cls, rows: Sequence[Row]) -> Tree:
-        """The tree made of the nodes in `rows`."""
-        done: list[Tree] = []
-        for label, count, word, lemma in reversed(rows):
-            done.append(cls(label, [done.pop() for _ in range(count)] if count else (), word, lemma))
-        return done[0]
+        return from_rows(rows)
 
     def _shape(self) -> list[tuple[str, int, str | None]]:
         return [(node.label, len(node.children), node.word) for node in self]
@@ -148,7 +136,7 @@ class Tree:
 
     def __reduce__(self) -> tuple[Callable[[list[Row]], Tree], tuple[list[Row]]]:
         """Support for `pickle` and `copy`: the nodes as a flat list, so that depth does not matter."""
-        return Tree.from_rows, (self.rows(),)
+        return from_rows, (rows_of(self),)
 
     def _repr_svg_(self) -> str:
         """The drawing that notebooks show."""
@@ -183,6 +171,19 @@ class Tree:
 
 Row = tuple[str, int, str | None, str | None]
 """Label, number of children, word and lemma of a node."""
+
+
+def rows_of(tree: Tree) -> list[Row]:
+    """All nodes, parents before children, left to right, as plain values."""
+    return [(node.label, len(node.children), node.word, node.lemma) for node in tree]
+
+
+def from_rows(rows: Sequence[Row]) -> Tree:
+    """The tree made of nodes in the order of `rows_of`."""
+    done: list[Tree] = []
+    for label, count, word, lemma in reversed(rows):
+        done.append(Tree(label, [done.pop() for _ in range(count)] if count else (), word, lemma))
+    return done[0]
 
 
 EMPTY_TREE = Tree("")
