@@ -24,7 +24,7 @@ from lveg.families.tag_forms.options import TagFormsOptions
 from lveg.learning.checkpoint import Checkpoint
 from lveg.model import Model, Parser
 from lveg.task_options import ParserOptions, TaggerOptions
-from lveg.training import FEW, Setting, hold_out, train_parser, train_tagger
+from lveg.training import FEW, MOST_HELD_OUT, Setting, hold_out, train_parser, train_tagger
 from lveg.treebank.penn import read_trees
 from lveg.treebank.synthetic import ENGLISH
 from lveg.trees import Tree
@@ -271,3 +271,8 @@ def test_a_held_out_part_depends_on_the_seed() -> None:
     assert (len(held), sorted(rest + held)) == (10, items)
     assert held == sorted(held)
     assert held == list(hold_out(items, 0.1, 0)[1]) != list(hold_out(items, 0.1, 1)[1])
+
+
+def test_of_many_sentences_few_are_held_out() -> None:
+    rest, held = hold_out(range(100_000), 0.1, 0)
+    assert (len(rest), len(held)) == (97_000, MOST_HELD_OUT)

@@ -283,6 +283,9 @@ class Found:
 FEW = 50
 """With fewer sentences, none are held out: too few would be left for training and for scoring."""
 
+MOST_HELD_OUT = 3000
+"""Held-out sentences are scored after every epoch and stay in memory; more of them would choose no better."""
+
 
 def _train(
     items: Sequence[Item], gold: Sequence[Item], recipe: Recipe[Task], setting: Setting,
@@ -326,10 +329,13 @@ def _train(
 
 
 def hold_out(items: Sequence[Item], share: float, seed: int) -> tuple[Sequence[Item], Sequence[Item]]:
-    """(the rest, the held-out share of the items), both in order; depends only on the number of items and the seed."""
+    """(the rest, the held-out share of the items, at most MOST_HELD_OUT), both in order.
+
+    They depend only on the number of items and the seed.
+    """
     order = np.random.default_rng([seed, len(items)]).permutation(len(items))
     is_held = np.zeros(len(items), dtype=bool)
-    is_held[order[: max(1, round(share * len(items)))]] = True
+    is_held[order[: min(max(1, round(share * len(items))), MOST_HELD_OUT)]] = True
     return chosen(items, ~is_held), chosen(items, is_held)
 
 
