@@ -34,9 +34,9 @@ class TaskOptions(Options):
     seed: int = option(0, "The same seed, data and options give the same model file.", group=DATA, least=0)
     held_out: float = option(
         0.1,
-        "Without --dev: hold out this share of the sentences, at most 3,000, and train on the others, to find the best number of "
-        "epochs or cycles; then train on all sentences for that many. Takes about twice the time. With fewer than 50 "
-        "sentences none are held out. 0: run all epochs and keep the last.",
+        "Without --dev: hold out this share of the sentences, at most 3,000, and train on the others, to find the "
+        "best number of epochs or cycles; then train on all sentences for that many. Takes about twice the time. With "
+        "fewer than 50 sentences none are held out. 0: run all epochs and keep the last.",
         group=DATA, least=0.0, most=0.5,
     )  # fmt: skip
 
