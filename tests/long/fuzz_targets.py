@@ -400,6 +400,7 @@ def text_target() -> Target:
     from lveg.text.ptb import PtbTokeniser
 
     ptb, learned = PtbTokeniser(), load_model(HERE / __version__ / "tokeniser-forms.model")
+    check_sentences(learned, "A b.")  # loads the kernels, which takes longer than an input may
 
     def run(data: bytes) -> None:
         text = data.decode(errors="ignore")
