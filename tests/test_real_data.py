@@ -88,7 +88,7 @@ def test_hidden_markov_model(data_dir: Path, language: str, scheme: str, least: 
     assert tagged(data_dir, language, "hmm", unknown=scheme)["token_accuracy"] >= least
 
 
-@pytest.mark.parametrize("language", ["id", "tr"])
+@pytest.mark.parametrize("language", ["id", "nl", "gl", "tr"])
 def test_learned_classes_beat_a_single_one(data_dir: Path, language: str) -> None:
     auto, single = (tagged(data_dir, language, "hmm", unknown=scheme) for scheme in ("auto", "single"))
     assert auto["token_accuracy"] >= single["token_accuracy"] + 2.0

@@ -94,7 +94,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
         path.write_text(head(f"demo-{path.name}", count), encoding="utf-8")
     for what, train, dev, out, *more in (
         ("parser", made.train_trees, made.dev_trees, made.parser, "--model", "pcfg"),
-        ("tagger", made.train_tags, made.dev_tags, made.tagger, "--epochs", 3, "--network-epochs", 1),
+        ("tagger", made.train_tags, made.dev_tags, made.tagger, "--epochs", 6, "--network-epochs", 2),
     ):
         outcome = run_main("train", what, train, "--dev", dev, "--out", out, *more)
         assert outcome.status == 0, outcome.err

@@ -169,7 +169,7 @@ class TestTags:
         arguments = ("evaluate", samples.dev_tags, "--model", samples.tagger, "--calibration", "--report", "page.html")
         scores = json.loads(run(*arguments, "--json", "--details", "--against", samples.tagger).out)
         assert sum(row["number"] for row in scores["calibration"]["tag"]) == scores["tokens"]
-        assert 0 <= scores["tag_calibration_error"] < 20
+        assert 0 <= scores["tag_calibration_error"] < 10
         assert sum(row["number"] for row in scores["calibration"]["sequence"]) == 40
         assert set(scores["details"]) == {"tags", "tag_confusions", "lengths", "words", "outcomes"}
         assert scores["against"]["difference"] == 0
