@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 DEV := .venv/.dev
+export PYTHONDONTWRITEBYTECODE :=  # otherwise every process would parse every imported module again
 
 .PHONY: demo test check bench docs clean
 

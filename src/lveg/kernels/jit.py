@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import event
+from numba.core.compiler import Flags
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -100,6 +101,20 @@ class _Collections(event.Listener):
 
 
 event.register("numba:compile", _Collections())  # type: ignore[no-untyped-call]
+
+
+def _quicken_comparisons() -> None:
+    """Let Numba read its compiler options faster: it compares all of them at every operator of a kernel."""
+    defaults = {name: option.default for name, option in Flags.options.items()}
+
+    def values(flags: Any) -> dict[str, Any]:
+        return {**defaults, **flags._values}
+
+    if hasattr(Flags(), "_values") and values(Flags()) == Flags().values():  # type: ignore[no-untyped-call]
+        Flags.values = values  # type: ignore[method-assign]
+
+
+_quicken_comparisons()
 
 
 class _Compilations(event.Listener):
