@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -18,7 +18,7 @@ from lveg.decoding.explain import Explanation, explain
 from lveg.decoding.marginals import Span, constituents, sharpen, tags_by_word
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
-from lveg.families.chain import Chains, word_tags
+from lveg.families.chain import Chains, GivenTags, word_tags
 from lveg.families.forest import Judge
 from lveg.families.product.family import Product
 from lveg.families.registry import treebank_kind
@@ -450,15 +450,24 @@ class Tagger:
         return cast(Chains, treebank_kind("tagger").load_family().restore(self.grammar, self.weight, {}, {}))
 
     def tag(
-        self, words: str | Sequence[str], decoder: str | None = None, count: int = 1, posteriors: bool = False
+        self,
+        words: str | Sequence[str],
+        decoder: str | None = None,
+        count: int = 1,
+        posteriors: bool = False,
+        tags: Sequence[str | None] | Mapping[int, str] | None = None,
     ) -> Tagging:
         """The tags of any sentence: the best tag of each word (posterior), or the `count` best sequences (viterbi).
 
         words: a list, or a text whose words are separated by white space. The best sequence of a model with latent
         subtypes is that of the Markov chain with its posteriors. decoder: None means posterior, or viterbi if count >
-        1. posteriors: whether to return the probabilities of all tags.
+        1. posteriors: whether to return the probabilities of all tags. tags: the known tag of each word, None if it is
+        open, or the tags of some words by position; probabilities are then those given these tags, and log_sentence is
+        the log probability of the sentence with them. The lexicon need not have a word with its known tag.
         """
-        return self.tag_chunk([words], decoder, count, posteriors)[0]
+        words = words_of(words)
+        given = None if tags is None else [Constraints(tags=tags).tag_ids(self.grammar, len(words)).tolist()]
+        return self.tag_chunk([words], decoder, count, posteriors, given)[0]
 
     def tag_all(
         self,
@@ -491,26 +500,36 @@ class Tagger:
         decoder: str | None = None,
         count: int = 1,
         posteriors: bool = False,
+        given: GivenTags | None = None,
     ) -> list[Tagging]:
-        """The tags of several sentences, which are all in memory at once; see `tag`."""
+        """The tags of several sentences, which are all in memory at once; see `tag`. given: numbers of known tags."""
         _check(count)
         decoder = decoder or ("posterior" if count == 1 else "viterbi")
         if not sentences:
             return []
-        return list(self._tag_all(self.family, [words_of(words) for words in sentences], decoder, count, posteriors))
+        several = [words_of(words) for words in sentences]
+        return list(self._tag_all(self.family, several, decoder, count, posteriors, given))
 
     def _tag_all(
-        self, chains: Chains, sentences: Sequence[Sequence[str]], decoder: str, count: int, posteriors: bool
+        self,
+        chains: Chains,
+        sentences: Sequence[Sequence[str]],
+        decoder: str,
+        count: int,
+        posteriors: bool,
+        given: GivenTags | None,
     ) -> Iterator[Tagging]:
         """The tags according to a family; falls back to the HMM if log Z is not finite."""
         labels = self.grammar.tags
-        lattices = chains.lattices(self.grammar, sentences)
+        lattices = chains.lattices(self.grammar, sentences, given)
         best = decode_tags(lattices, decoder, count)
         tags, confidence = best.tag.tolist(), best.confidence.tolist()
         scores, log_probs = best.score.tolist(), best.log_prob.tolist()
         shares = self._shares(lattices.packed, best.found.share) if posteriors else []
         first = 0
-        for words, log_z, score, log_prob in zip(sentences, best.found.log_z.tolist(), scores, log_probs, strict=True):
+        for number, (words, log_z, score, log_prob) in enumerate(
+            zip(sentences, best.found.log_z.tolist(), scores, log_probs, strict=True)
+        ):
             last = first + len(words)
             sequences = [
                 TagSequence(
@@ -522,7 +541,8 @@ class Tagger:
             ]  # fmt: skip
             share, first = shares[first:last], last
             if chains is not self.treebank and not (math.isfinite(log_z) and sequences):
-                for tagging in self._tag_all(self.treebank, [words], decoder, count, posteriors):
+                known = None if given is None else [given[number]]
+                for tagging in self._tag_all(self.treebank, [words], decoder, count, posteriors, known):
                     yield replace(tagging, fallback=self.treebank.name)
             else:
                 yield Tagging(list(words), sequences, log_z if chains.is_probability else None, share)

@@ -333,6 +333,30 @@ class TestTaggers:
                 assert any(sequence.log_prob == pytest.approx(log - log_z, abs=1e-9) for log in logs)
 
     @tagger_kinds
+    def test_given_tags_equal_enumeration(self, kind: Kind) -> None:
+        tagger = trained_tagger(kind)
+        sentence = [word for word, _ in tagged()[0][:3]]
+        family, packed, factors = tagger.family.lattices(tagger.grammar, [sentence])
+        given = list(sequences(packed))
+        logs = np.array([family.log_zs(one, factors)[0] for one in given])
+        names = [[tagger.grammar.tags[tag] for tag in tags] for tags in word_tags(packed)]
+        for known in ({}, {1: names[1][-1]}, {0: names[0][0], 2: names[2][-1]}):
+            kept = [
+                (tags, log)
+                for one, log in zip(given, logs, strict=True)
+                for tags in [[names[i][place] for i, place in enumerate(one[3:6])]]
+                if all(tags[i] == tag for i, tag in known.items())
+            ]
+            log_z = float(np.logaddexp.reduce([log for _, log in kept]))
+            found = tagger.tag(sentence, posteriors=True, tags=known)
+            for i, shares in enumerate(found.posteriors):
+                for tag, share in shares.items():
+                    assert share == pytest.approx(sum(math.exp(log - log_z) for tags, log in kept if tags[i] == tag))
+            for sequence in tagger.tag(sentence, count=3, tags=known).sequences:
+                (log,) = (log for tags, log in kept if tags == sequence.tags)
+                assert sequence.log_prob == pytest.approx(log - log_z, abs=1e-9)
+
+    @tagger_kinds
     def test_gradient_equals_differences(self, kind: Kind) -> None:
         tagger = trained_tagger(kind)
         family = tagger.family

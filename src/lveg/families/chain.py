@@ -17,6 +17,7 @@ from lveg.families.insight import Insight, tag_view
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.grammar.lexicon import Tagged
 from lveg.kernels.chain import (
+    LACKING,
     NO_RULE,
     OPEN,
     Posteriors,
@@ -27,6 +28,9 @@ from lveg.kernels.chain import (
     scale_factors,
 )
 from lveg.learning.examples import Examples
+
+GivenTags = Sequence[Sequence[int]]
+"""The number of the given tag of each word of each sentence, OPEN if none is given."""
 
 NOTHING_ASKED = Posteriors(np.empty(0), np.empty(0), np.empty(0))
 _BLOCK = 256  # sentences that are packed together: one at a time would be slow
@@ -56,8 +60,10 @@ class Chains(Family):
     """A family of tag sequences, with or without contexts."""
 
     @abstractmethod
-    def lattices(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> Lattices:
-        """The possible tags of the words of sentences, ready for inference."""
+    def lattices(
+        self, grammar: Grammar, sentences: Sequence[Sequence[str]], given: GivenTags | None = None
+    ) -> Lattices:
+        """The possible tags of the words of sentences, ready for inference; a word with a given tag has no other."""
 
     @abstractmethod
     def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
@@ -85,9 +91,12 @@ class ChainFamily(Chains):
 
     table: TagTable
 
-    def lattices(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> Lattices:
+    def lattices(
+        self, grammar: Grammar, sentences: Sequence[Sequence[str]], given: GivenTags | None = None
+    ) -> Lattices:
         """The sentences with the tags of the lexicon."""
-        return Lattices(self, lattices(self.table, list(map(grammar.lexicon.terminals, sentences))))
+        packed = lattices(self.table, list(map(grammar.lexicon.terminals, sentences)), given)
+        return Lattices(self, packed if given is None else only_given(packed, given))
 
     def pack(self, grammar: Grammar, tagged: Sequence[Tagged]) -> Iterator[Ints]:
         """Each sentence, packed, with the tags of the lexicon and the given ones."""
@@ -177,6 +186,29 @@ def lattices(
     packed = np.empty(4 * len(length) + 2 * len(terminal) + 2 * n_entries, np.int32)
     build_lattices(table, length, terminal, given, packed)
     return packed
+
+
+def only_given(packed: Ints, tags: GivenTags) -> Ints:
+    """Packed sentences in which a word with a given tag has no other tag, and no tag is given any more.
+
+    A word that the lexicon does not have with the given tag has no emission.
+    """
+    found = []
+    for sentence, known in zip(each_sentence(packed), tags, strict=True):
+        n, m = int(sentence[1]), int(sentence[2])
+        given, begin = sentence[3 : 3 + n].tolist(), sentence[3 + n : 4 + 2 * n].tolist()
+        tag, rule = sentence[4 + 2 * n : 4 + 2 * n + m], sentence[4 + 2 * n + m :]
+        pieces = [
+            (tag[first:last], rule[first:last])
+            if place == OPEN
+            else ([number], [NO_RULE] if place == LACKING else [rule[first + place]])
+            for (first, last), place, number in zip(pairwise(begin), given, known, strict=True)
+        ]
+        starts = np.concatenate([[0], np.cumsum([len(piece) for piece, _ in pieces])])
+        size = 4 + 2 * n + 2 * starts[-1]
+        rules = [piece for _, piece in pieces]
+        found += [[size, n, starts[-1]], np.full(n, OPEN), starts, *(piece for piece, _ in pieces), *rules]
+    return np.concatenate(found).astype(np.int32)
 
 
 def tag_table(grammar: Grammar) -> TagTable:

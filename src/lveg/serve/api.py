@@ -46,10 +46,17 @@ class ParseRequest(Request, forbid_unknown_fields=True):
     constraints: Given | None = None
 
 
+class GivenTags(msgspec.Struct, forbid_unknown_fields=True):
+    """What is known about a sentence to tag in advance: tags by position of the word."""
+
+    tags: dict[int, str] = {}
+
+
 class TagRequest(Request, forbid_unknown_fields=True):
-    """Sentences to tag."""
+    """Sentences to tag. Constraints are for a single sentence."""
 
     decoder: Literal["posterior", "viterbi"] | None = None
+    constraints: GivenTags | None = None
 
 
 class ScoredTree(msgspec.Struct):

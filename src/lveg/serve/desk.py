@@ -63,8 +63,7 @@ class Desk:
         name, parser = self._chosen(request, Parser)
         sentences = self._sentences(request, PtbTokeniser())
         given = request.constraints or Given()
-        if request.constraints is not None and len(sentences) != 1:
-            raise ApiError(422, "constraints", f"constraints are for one sentence, and there are {len(sentences)}")
+        _check_single(request, sentences)
         parses = [
             parser.parse(words, request.decoder, request.kbest, constraints_of(given), marginals=True)
             for words in sentences
@@ -77,7 +76,12 @@ class Desk:
         if request.kbest > 1 and request.decoder == "posterior":
             raise ApiError(422, "decoder", "kbest lists sequences: leave out the decoder posterior")
         sentences = self._sentences(request, tagger.tokeniser or PtbTokeniser())
-        taggings = tagger.tag_all(sentences, request.decoder, request.kbest, posteriors=True)
+        _check_single(request, sentences)
+        if request.constraints is None:
+            taggings = list(tagger.tag_all(sentences, request.decoder, request.kbest, posteriors=True))
+        else:
+            given = request.constraints.tags
+            taggings = [tagger.tag(sentences[0], request.decoder, request.kbest, posteriors=True, tags=given)]
         return TagAnswer(name, [_tagged(tagging) for tagging in taggings])
 
     def _chosen(self, request: Request, task: type[Task]) -> tuple[str, Task]:
@@ -103,6 +107,12 @@ class Desk:
         if sum(map(len, found)) > self.supplies.max_words:
             raise too_many_words(self.supplies.max_words)
         return [words for words in found if words]
+
+
+def _check_single(request: ParseRequest | TagRequest, sentences: list[list[str]]) -> None:
+    """Raise an error if there are constraints, but not one sentence."""
+    if request.constraints is not None and len(sentences) != 1:
+        raise ApiError(422, "constraints", f"constraints are for one sentence, and there are {len(sentences)}")
 
 
 def constraints_of(given: Given) -> Constraints:

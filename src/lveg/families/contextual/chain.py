@@ -11,7 +11,17 @@ import numpy as np
 
 from lveg.contexts.context import ChainContext
 from lveg.errors import GrammarError
-from lveg.families.chain import ChainFamily, Chains, Factors, Lattices, lattices, with_lexicon, words_and_tags
+from lveg.families.chain import (
+    ChainFamily,
+    Chains,
+    Factors,
+    GivenTags,
+    Lattices,
+    lattices,
+    only_given,
+    with_lexicon,
+    words_and_tags,
+)
 from lveg.families.contextual.packed import join, part_sizes, separate
 from lveg.families.family import Arrays, Facts, Stored
 from lveg.families.insight import Insight
@@ -124,9 +134,13 @@ class ContextualChain(Chains):
         narrowed: Ints = narrow_lattices(packed, family.posteriors(plain, False, factors).share, self.least)
         return narrowed
 
-    def lattices(self, grammar: Grammar, sentences: Sequence[Sequence[str]]) -> Lattices:
+    def lattices(
+        self, grammar: Grammar, sentences: Sequence[Sequence[str]], given: GivenTags | None = None
+    ) -> Lattices:
         """Lattices of the sentences, with the tags that each word may have and their factors."""
-        packed = self._packed(grammar, sentences)
+        packed = self._packed(grammar, sentences, given)
+        if given is not None:
+            packed = only_given(packed, given)
         found = [context.factors(packed, sentences) for context in self.contexts]
         return Lattices(self.family, packed, Factors(reduce(np.add, found)))
 

@@ -36,11 +36,15 @@ async function ask(model, request) {
 
 const wish = (model) => (model.task === "parser" ? { kbest: KBEST } : {});
 
-function constraints(one) {
+/** The tags that the user gave and that the model knows, by position of the word. */
+const tagsFor = (model, one) => Object.fromEntries(one.tags.filter(([, tag]) => model.tags.includes(tag)));
+
+function constraints(model, one) {
+  if (model.task !== "parser") return { tags: tagsFor(model, one) };
   return {
     spans: one.spans.map(([start, end, label]) => ({ start, end, label })),
     not_spans: one.notSpans.map(([start, end]) => ({ start, end })),
-    tags: one.tags,
+    tags: tagsFor(model, one),
   };
 }
 
@@ -48,10 +52,10 @@ const askAll = (model) => ask(model, { text: state.text, raw: state.raw, ...wish
 
 /** The sentences, with that of a number analysed under what the user said about it; if that fails, also the error. */
 async function reparsed(model, sentences, index) {
-  if (model.task !== "parser" || !sentences[index]) return { sentences };
+  if (!sentences[index]) return { sentences };
   const one = state.given[index];
   const request = { words: sentences[index].words, ...wish(model) };
-  if (!isNothing(one)) request.constraints = constraints(one);
+  if (!isNothing(one)) request.constraints = constraints(model, one);
   try {
     const [sentence] = await ask(model, request);
     return { sentences: sentences.with(index, sentence) };
@@ -128,7 +132,12 @@ function sayNothing(one, start, end) {
 
 const sayIs = (start, end, label) => say((one) => (sayNothing(one, start, end), one.spans.push([start, end, label])));
 const sayNot = (start, end) => say((one) => (sayNothing(one, start, end), one.notSpans.push([start, end])));
-const sayTag = (word, tag) => say((one) => (one.tags[word] = tag));
+/** Other models may have other tags: what was said in these stays. */
+function sayNoTag(one, model, word) {
+  one.tags = one.tags.filter(([other, tag]) => other !== word || !model.tags.includes(tag));
+}
+
+const sayTag = (model, word, tag) => say((one) => (sayNoTag(one, model, word), one.tags.push([word, tag])));
 
 // Menus
 
@@ -153,12 +162,12 @@ function spanMenu(model, sentence, start, end, label, element) {
 }
 
 function tagMenu(model, sentence, word, tag, element) {
-  const fixed = given().tags[word];
+  const fixed = tagsFor(model, given())[word];
   const shares = Object.entries(sentence.tags[word] ?? { [tag]: undefined }).slice(0, 6);
-  const choices = shares.map(([name, probability]) => ({ text: name, probability, isOn: fixed === name, act: () => sayTag(word, name) }));
+  const choices = shares.map(([name, probability]) => ({ text: name, probability, isOn: fixed === name, act: () => sayTag(model, word, name) }));
   const groups = [{ title: "The tag is", choices }];
-  if (fixed) groups.push({ choices: [{ text: "Forget what I said", act: () => say((one) => delete one.tags[word]) }] });
-  openMenu(element, sentence.words[word], groups, { label: "another tag…", options: model.tags, act: (name) => name && sayTag(word, name) });
+  if (fixed) groups.push({ choices: [{ text: "Forget what I said", act: () => say((one) => sayNoTag(one, model, word)) }] });
+  openMenu(element, sentence.words[word], groups, { label: "another tag…", options: model.tags, act: (name) => name && sayTag(model, word, name) });
 }
 
 // What is shown
@@ -167,7 +176,7 @@ const sentenceCount = () => Math.max(0, ...[...results.values()].map((result) =>
 
 function show() {
   const focused = document.activeElement?.closest?.("[data-key]");
-  const place = focused && [focused.closest("section").dataset.model, focused.closest("svg").getAttribute("role"), focused.dataset];
+  const place = focused && [focused.closest("section").dataset.model, focused.closest("svg, ol").getAttribute("role"), focused.dataset];
   hideTip();
   const count = sentenceCount();
   state.sentence = count ? Math.min(state.sentence, count - 1) : state.sentence;
@@ -183,7 +192,7 @@ function show() {
 /** Focus what stands where the focus was before: the same constituent, or another one over the same words. */
 function focusAgain(model, role, { key, span }) {
   const section = [...document.querySelectorAll("section[data-model]")].find((one) => one.dataset.model === model);
-  const items = [...(section?.querySelectorAll(`svg[role="${role}"] [data-key]`) ?? [])];
+  const items = [...(section?.querySelectorAll(`[role="${role}"] [data-key]`) ?? [])];
   const near = items.find((item) => item.dataset.key === key) ?? items.find((item) => item.dataset.span === span);
   (near ?? items[0])?.focus({ preventScroll: true });
 }
@@ -198,7 +207,7 @@ function showGiven() {
     : [
         ...one.spans.map(([start, end, label]) => chip(`${text(start, end)} is ${label ?? "a constituent"}`, () => say((two) => sayNothing(two, start, end)))),
         ...one.notSpans.map(([start, end]) => chip(`${text(start, end)} is not a constituent`, () => say((two) => sayNothing(two, start, end)))),
-        ...Object.entries(one.tags).map(([i, tag]) => chip(`${text(Number(i), Number(i) + 1)} has the tag ${tag}`, () => say((two) => delete two.tags[i]))),
+        ...one.tags.map(([i, tag]) => chip(`${text(i, i + 1)} has the tag ${tag}`, () => say((two) => (two.tags = two.tags.filter((other) => other[0] !== i || other[1] !== tag))))),
       ];
   if (chips.length > 1) chips.push(html("button", { type: "button", onclick: () => say((two) => Object.assign(two, nothing())) }, "Forget all"));
   byId("given").hidden = chips.length === 0;
@@ -228,7 +237,7 @@ function treeView(model, sentence) {
   const picture = drawTree(tree, sentence, {
     colours: PAGE,
     title: `Tree of ${model.name}`,
-    marked: (node) => (node.word !== undefined ? one.tags[node.start] !== undefined : node.parent !== null && one.spans.some(same(node.start, node.end))),
+    marked: (node) => (node.word !== undefined ? tagsFor(model, one)[node.start] !== undefined : node.parent !== null && one.spans.some(same(node.start, node.end))),
     isNew: (node) => !best.has(keyOf(node)),
     choose,
     hover: (node) => lightUp(node?.start, node?.end),
@@ -282,7 +291,12 @@ function showRank(rank, name) {
 function tagView(model, sentence) {
   const parts = [`Probability of all tags ${shown(Math.exp(sentence.sequences[0].log_prob))}`];
   if (sentence.fallback) parts.push(`fallback: ${sentence.fallback}`);
-  return [html("p", {}, parts.join(", ")), tagList(sentence, `Tags of ${model.name}`), exports(TAG_FORMATS, { model, sentence })];
+  const fixed = tagsFor(model, given());
+  const list = tagList(sentence, `Tags of ${model.name}`, {
+    isMarked: (word) => fixed[word] !== undefined,
+    choose: (word, element) => tagMenu(model, sentence, word, sentence.sequences[0].tags[word], element),
+  });
+  return [html("p", {}, parts.join(", ")), list, exports(TAG_FORMATS, { model, sentence })];
 }
 
 function exports(formats, analysis) {

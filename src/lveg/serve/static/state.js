@@ -3,10 +3,10 @@
 /** The state of an empty page. */
 export const empty = () => ({ text: "", raw: false, models: null, sentence: 0, rank: 0, given: {} });
 
-/** What the user said about a sentence: spans [start, end, label or null], not spans [start, end], tags {word: tag}. */
-export const nothing = () => ({ spans: [], notSpans: [], tags: {} });
+/** What the user said about a sentence: spans [start, end, label or null], not spans [start, end], tags [word, tag]. */
+export const nothing = () => ({ spans: [], notSpans: [], tags: [] });
 
-export const isNothing = (given) => !given || (!given.spans.length && !given.notSpans.length && !Object.keys(given.tags).length);
+export const isNothing = (given) => !given || (!given.spans.length && !given.notSpans.length && !given.tags.length);
 
 /** The state as a fragment. */
 export function toFragment(state) {
@@ -38,7 +38,7 @@ export function fromFragment(fragment) {
     state.given[index] = {
       spans: list(spans).filter(isSpan).map(([start, end, label]) => [start, end, typeof label === "string" ? label : null]),
       notSpans: list(notSpans).filter(isSpan).map(([start, end]) => [start, end]),
-      tags: Object.fromEntries(Object.entries(tags ?? {}).filter(([i, tag]) => /^\d+$/.test(i) && typeof tag === "string")),
+      tags: pairs(tags).filter((one) => Array.isArray(one) && isCount(one[0]) && typeof one[1] === "string").map(([word, tag]) => [word, tag]),
     };
   }
   return state;
@@ -53,6 +53,7 @@ function json(text) {
 }
 
 const list = (value) => (Array.isArray(value) ? value : []);
+const pairs = (tags) => (Array.isArray(tags) ? tags : Object.entries(tags ?? {}).map(([word, tag]) => [Number(word), tag])); // links of earlier versions have an object
 const isCount = (value) => Number.isInteger(value) && value >= 0;
 const isSpan = (value) => Array.isArray(value) && isCount(value[0]) && isCount(value[1]) && value[0] < value[1];
 const number = (text) => Math.max(0, (Number.parseInt(text ?? "1", 10) || 1) - 1);
