@@ -10,7 +10,7 @@ import pytest
 
 import lveg
 from lveg.contexts.features.options import FeatureOptions
-from lveg.decoding.marginals import sharpen
+from lveg.decoding.marginals import Sharpness
 from lveg.errors import UsageError
 from lveg.evaluation.calibration import best_sharpness
 from lveg.evaluation.models import score_parser
@@ -113,15 +113,16 @@ def test_constituent_probabilities_are_calibrated_on_the_development_trees() -> 
     plain, gold = replace(parser, info={}), trees()[60:]
     raw = [plain.parse(tree.words(), parser.decoder, marginals=True) for tree in gold]
     found = [parser.parse(tree.words(), marginals=True) for tree in gold]
-    assert plain.sharpness == 1.0
-    assert parser.sharpness == parser.info["sharpness"] == best_sharpness(raw, gold)
+    assert plain.sharpness == Sharpness() == (1.0, 0.0)
+    assert parser.sharpness == tuple(parser.info["sharpness"]) == best_sharpness(raw, gold)
     for before, after in zip(raw, found, strict=True):
         assert before.tree == after.tree
         for span, share in before.constituents.items():
-            assert after.constituents[span] == pytest.approx(sharpen(share, parser.sharpness))
-    assert best_sharpness(found, gold) == pytest.approx(1.0, abs=0.11)
-    for sharpness in (None, 1, -1.0, float("nan")):
-        assert replace(parser, info={"sharpness": sharpness}).sharpness == 1.0
+            assert after.constituents[span] == pytest.approx(parser.sharpness.of(share))
+    for sharpness in (None, 1, -1.0, float("nan"), [], [1.0], [-1.0, 0.0], [1.0, 1e9], [1.0, None]):
+        assert replace(parser, info={"sharpness": sharpness}).sharpness == Sharpness()
+    assert replace(parser, info={"sharpness": 0.5}).sharpness == (0.5, 0.0)
+    assert Sharpness(99.0, 99.0).of(1.0) == 1.0
 
 
 def test_the_decoder_that_scores_best_is_recorded() -> None:

@@ -15,7 +15,7 @@ from lveg._version import __version__
 from lveg.chart.coarse import MAX_WORDS, CoarseParser, Parses
 from lveg.decoding.derivations import DECODERS, decode, tree_of
 from lveg.decoding.explain import Explanation, explain
-from lveg.decoding.marginals import Span, constituents, sharpen, tags_by_word
+from lveg.decoding.marginals import Sharpness, Span, constituents, tags_by_word
 from lveg.decoding.tags import decode_tags
 from lveg.errors import GrammarError, UsageError
 from lveg.families.chain import Chains, GivenTags, word_tags
@@ -189,10 +189,14 @@ class Parser:
         return decoder if decoder in DECODERS else "max-rule"
 
     @property
-    def sharpness(self) -> float:
-        """The factor by which the log odds of constituents are multiplied; fitted on development trees."""
-        sharpness = self.info.get("sharpness")
-        return sharpness if isinstance(sharpness, float) and 0.0 < sharpness < 100.0 else 1.0
+    def sharpness(self) -> Sharpness:
+        """How the log odds of constituents are changed, fitted on development trees: a factor, and an offset."""
+        match self.info.get("sharpness"):
+            case [float(factor), float(offset)] if 0.0 < factor < 100.0 and abs(offset) < 100.0:
+                return Sharpness(factor, offset)
+            case float(factor) if 0.0 < factor < 100.0:  # before there were offsets
+                return Sharpness(factor)
+        return Sharpness()
 
     def parse(
         self,
@@ -301,8 +305,9 @@ class Parser:
             for (score, edges), log_prob in zip(best, log_probs, strict=True)
         ]
         shares = constituents(grammar, forest, posterior) if marginals else {}
-        if self.sharpness != 1.0:
-            shares = {span: sharpen(share, self.sharpness) for span, share in shares.items()}
+        sharpness = self.sharpness
+        if sharpness != Sharpness():
+            shares = {span: sharpness.of(share) for span, share in shares.items()}
         posteriors = tags_by_word(grammar, forest, posterior) if marginals else []
         reasons = explain(grammar, parses.weight, forest, family, posterior, best[0][1]) if explained else []
         return Parse(list(words), trees, log_sentence, fallback, shares, posteriors, reasons)

@@ -145,7 +145,7 @@ def _learn_parser(
         scores = {decoder: score_all(family, decoder) for decoder in decoders}
         best = max(decoders, key=lambda decoder: float(scores[decoder].summary["f1"]))
         decoder = best if recipe.is_gradual else None
-        sharpness = best_sharpness(scores[best].parses, gold) if is_staged else None
+        sharpness = list(best_sharpness(scores[best].parses, gold)) if is_staged else None
         facts = facts | {"dev": scores[best].summary}
         setting.report("dev", facts["dev"])
     facts |= {"decoder": decoder} if decoder else {}
@@ -277,7 +277,7 @@ class Found:
 
     rounds: dict[str, int] = field(default_factory=dict)
     decoder: str | None = None
-    sharpness: float | None = None
+    sharpness: list[float] | None = None
 
 
 FEW = 50

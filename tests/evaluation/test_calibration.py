@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 from lveg.annotate import ParseSettings, parse_all
-from lveg.evaluation.calibration import calibrate, constituent_calibration, tree_calibration
+from lveg.decoding.marginals import Sharpness
+from lveg.evaluation.calibration import calibrate, constituent_calibration, fit_sharpness, tree_calibration
 from lveg.training import train_parser
 from lveg.treebank.penn import read_trees
 from lveg.treebank.synthetic import ENGLISH
@@ -35,3 +39,28 @@ def test_trees_drawn_from_the_model_are_calibrated() -> None:
     parses = [parse for _, parse in parse_all(parser, sentences, ParseSettings(marginals=True))]
     assert constituent_calibration(parses, drawn).error < 0.04
     assert tree_calibration(parses, drawn).error < 0.12
+
+
+def test_the_fitted_sharpness_has_the_largest_likelihood_of_all_on_a_grid() -> None:
+    random = np.random.default_rng(0)
+    true = Sharpness(0.5, -0.3)
+    shares = [float(share) for share in random.uniform(0.02, 0.999, 3000)]
+    pairs = [(share, bool(random.uniform() < true.of(share))) for share in shares]
+
+    def likelihood(sharpness: Sharpness) -> float:
+        penalty = 0.5 * ((sharpness.factor - 1.0) ** 2 + sharpness.offset**2)
+        return sum(math.log(sharpness.of(p) if right else 1.0 - sharpness.of(p)) for p, right in pairs) - penalty
+
+    found = fit_sharpness(pairs)
+    assert found == pytest.approx(true, abs=0.15)
+    for factor in (0.2, 0.4, found.factor, 0.6, 1.0):
+        for offset in (-1.0, -0.4, found.offset, -0.2, 0.0, 0.5):
+            assert likelihood(Sharpness(factor, offset)) <= likelihood(found) + 1e-3
+    assert calibrate([(found.of(p), right) for p, right in pairs]).error < 0.03 < calibrate(pairs).error
+
+
+@pytest.mark.parametrize("pairs", [[], [(0.0, True)], [(1.0, False)] * 5, [(1.0, True)] * 10_000, [(0.5, False)] * 100])
+def test_a_sharpness_is_fitted_to_any_outcomes(pairs: list[tuple[float, bool]]) -> None:
+    factor, offset = fit_sharpness(pairs)
+    assert 0.2 <= factor <= 2.0
+    assert -2.0 <= offset <= 2.0

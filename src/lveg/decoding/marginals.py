@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -93,8 +94,14 @@ def tags_by_word(grammar: Grammar, forest: Forest, posterior: Posterior) -> list
     return found
 
 
-def sharpen(probability: float, sharpness: float) -> float:
-    """The probability with its log odds multiplied by a factor; clipped to 1e-12 from 0 and 1."""
-    probability = min(max(probability, 1e-12), 1.0 - 1e-12)
-    odds = math.exp(sharpness * math.log(probability / (1.0 - probability)))
-    return odds / (1.0 + odds)
+class Sharpness(NamedTuple):
+    """What makes probabilities honest: their log odds are multiplied by a factor, and an offset is added."""
+
+    factor: float = 1.0
+    offset: float = 0.0
+
+    def of(self, probability: float) -> float:
+        """The probability after that; it is clipped to 1e-12 from 0 and 1 before."""
+        probability = min(max(probability, 1e-12), 1.0 - 1e-12)
+        odds = self.factor * math.log(probability / (1.0 - probability)) + self.offset
+        return 1.0 / (1.0 + math.exp(-min(max(odds, -700.0), 700.0)))

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from lveg.decoding.marginals import sharpen
+from lveg.decoding.marginals import Sharpness
 from lveg.model import Parse, Tagging
 from lveg.trees import Tree
 
 BINS = 10
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -56,20 +59,42 @@ def constituent_calibration(parses: Sequence[Parse], gold: Sequence[Tree]) -> Ca
     return calibrate(_judged(parses, gold))
 
 
-def best_sharpness(parses: Sequence[Parse], gold: Sequence[Tree]) -> float:
-    """The factor for the log odds of constituents that calibrates their probabilities.
+def best_sharpness(parses: Sequence[Parse], gold: Sequence[Tree]) -> Sharpness:
+    """What calibrates the probabilities of the constituents of the best trees; parses must come with marginals."""
+    return fit_sharpness(_judged(parses, gold))
 
-    It maximises the likelihood of whether each constituent of the best trees is correct.
+
+def fit_sharpness(judged: Iterable[tuple[float, bool]]) -> Sharpness:
+    """The factor and the offset that calibrate the probabilities of (probability, whether correct) pairs.
+
+    They maximise the likelihood of what is correct, by Newton's method; a small penalty keeps them near 1 and 0 if
+    there are few pairs.
     """
-    pairs = list(_judged(parses, gold))
+    pairs = list(judged)
     if not pairs:
-        return 1.0
-    losses = [-sum(math.log(sharpen(p if right else 1.0 - p, number)) for p, right in pairs) for number in SHARPNESS]
-    return SHARPNESS[int(np.argmin(losses))]
+        return Sharpness()
+    share = np.clip([p for p, _ in pairs], 1e-12, 1.0 - 1e-12)
+    sign = np.where([right for _, right in pairs], 1.0, -1.0)
+    inputs = sign[:, None] * np.stack([np.log(share / (1.0 - share)), np.ones(len(pairs))], axis=1)
+    start = np.array([1.0, 0.0])
+
+    def loss(point: Floats) -> float:
+        return float(np.logaddexp(0.0, -inputs @ point).sum() + 0.5 * ((point - start) ** 2).sum())
+
+    point = start
+    for _ in range(_STEPS):
+        wrong = np.exp(-np.logaddexp(0.0, inputs @ point))
+        slope = point - start - inputs.T @ wrong
+        curve = np.eye(2) + (inputs * (wrong * (1.0 - wrong))[:, None]).T @ inputs
+        step = np.linalg.solve(curve, slope)
+        while loss(point - step) > loss(point) and np.abs(step).max() > _SMALL:
+            step = step / 2.0
+        point = point - step
+    factor, offset = np.clip(point, (0.2, -2.0), (2.0, 2.0))
+    return Sharpness(round(float(factor), 3), round(float(offset), 3))
 
 
-SHARPNESS = tuple(round(0.05 * number, 2) for number in range(4, 41))
-"""The factors that are tried, from 0.2 to 2."""
+_STEPS, _SMALL = 20, 1e-6
 
 
 def _judged(parses: Sequence[Parse], gold: Sequence[Tree]) -> Iterator[tuple[float, bool]]:
