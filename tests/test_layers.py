@@ -49,7 +49,7 @@ LAYERS = {
     "families.nested": "families.registry families.family grammar",
     "families.forest": "families.family families.insight forest grammar kernels",
     "families.chain": "families.family families.insight learning grammar kernels",
-    "contexts": "families.registry families.family families.chain families.nested learning forest grammar kernels",
+    "contexts": "families.registry families.family families.chain families.nested learning forest grammar kernels text",
     "families": "families.registry families.family families.insight families.nested families.forest families.chain "
     "contexts learning chart forest grammar kernels",
     "decoding": "families.forest families.chain forest grammar kernels",

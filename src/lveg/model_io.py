@@ -44,12 +44,13 @@ Loaded = Model | LearnedTokeniser
 """What a model file can hold."""
 
 
-class _Text(msgspec.Struct, forbid_unknown_fields=True):
+class _Text(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What a tokeniser has besides its chain; see `LearnedTokeniser`."""
 
     expansions: dict[str, list[str]]
     either: list[str]
     joins_spaces: bool
+    seen_as: dict[str, str] = {}
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
@@ -111,7 +112,8 @@ def _parts(model: Loaded) -> tuple[_Header, dict[str, Any]]:
         header, arrays = _parts(model.tagger)
         expansions = {token: list(words) for token, words in model.expansions.lexicon.items()}
         either = sorted(model.expansions.either)
-        header.task, header.column, header.text = model.task, None, _Text(expansions, either, model.joins_spaces)
+        text = _Text(expansions, either, model.joins_spaces, dict(model.seen_as))
+        header.task, header.column, header.text = model.task, None, text
         return header, arrays
     grammar = model.grammar
     header = _Header(
@@ -248,8 +250,10 @@ def _tokeniser(tagger: Tagger, text: _Text) -> LearnedTokeniser:
     """A tokeniser; its expansions must have at least two words each, and its tags must be labels of characters."""
     if not all(token and len(words) > 1 and all(words) for token, words in text.expansions.items()):
         raise ModelError("is damaged: a multiword token has fewer than two words")
+    if not all(len(one) == len(other) == 1 and " " not in one + other for one, other in text.seen_as.items()):
+        raise ModelError("is damaged: what stands in for a character is not a character")
     lexicon = {token: tuple(words) for token, words in text.expansions.items()}
-    return LearnedTokeniser(tagger, Expansions(lexicon, frozenset(text.either)), text.joins_spaces)
+    return LearnedTokeniser(tagger, Expansions(lexicon, frozenset(text.either)), text.joins_spaces, text.seen_as)
 
 
 def _check_lexicon(grammar: Grammar) -> None:

@@ -32,7 +32,7 @@ from lveg.parallel import ordered_map
 from lveg.recipe import Recipe, Task, make_recipe
 from lveg.report import Report, logged
 from lveg.task_options import ParserOptions, TaggerOptions, TokeniserOptions
-from lveg.text.characters import examples
+from lveg.text.characters import examples, stand_ins
 from lveg.text.expansions import learn_expansions
 from lveg.text.learned import LearnedTokeniser
 from lveg.treebank.given import (
@@ -213,9 +213,10 @@ def train_tokeniser(
     chunks = compact_sentences(examples(sentences))
     recipe = recipe.for_size(len(chunks), options)
     inner = replace(setting, report=_of_characters(setting.report))
-    tagger = _train(chunks, examples(gold), recipe, inner, _learn_tagger, fingerprint)
+    seen_as = stand_ins(sentences)
+    tagger = _train(chunks, examples(gold, seen_as), recipe, inner, _learn_tagger, fingerprint)
     joins_spaces = any(" " in token.surface for sentence in sentences for token in sentence.tokens)
-    tokeniser = LearnedTokeniser(tagger, learn_expansions(sentences), joins_spaces)
+    tokeniser = LearnedTokeniser(tagger, learn_expansions(sentences), joins_spaces, seen_as)
     tokeniser.info["train_sentences"] = len(sentences)
     if gold:
         tokeniser.info["dev"] = score_tokeniser(tokeniser, gold).summary()

@@ -15,10 +15,11 @@ from lveg.container import read_whole, unpack
 from lveg.errors import ModelError, UsageError
 from lveg.evaluation.models import score_tokeniser
 from lveg.model_io import describe_model, load_model, save_model
-from lveg.text.characters import LABELS, examples, labels, positions, views
+from lveg.text.characters import LABELS, LENGTH, examples, labels, positions, stand_ins, views
 from lveg.text.expansions import Expansions, learn_expansions
 from lveg.text.joined import joined_words
 from lveg.text.learned import WINDOW, LearnedTokeniser
+from lveg.text.surroundings import MORE
 from lveg.text.tokens import Token, TokenSentence, paragraphs, text_of
 from lveg.treebank.raw import read_tokens, to_conllu
 
@@ -117,6 +118,8 @@ class TestHostileFiles:
             {"text": {**text, "expansions": [1]}},
             {"text": {**text, "either": [1]}},
             {"text": {**text, "more": 1}},
+            {"text": {**text, "seen_as": {"“": "''"}}},
+            {"text": {**text, "seen_as": {"“": " "}}},
             {"column": "upos"},
             {"task": "tagger", "column": "upos"},
             {"family": "none"},
@@ -182,8 +185,31 @@ class TestCharacters:
         assert labels([sentence]) == ["inside"] * 4 + ["token", "sentence"]
 
     def test_a_view_depends_on_few_characters(self) -> None:
-        assert views("aa bb cc. Dd")[7] == views("zz bb cc. Dd")[7]
-        assert views("aa bb cc. Dd")[7] != views("aa bb cc. dd")[7]
+        text = "aa bb cc dd."
+        assert views(f"{text} Ee")[8] == views(f"zz{text[2:]} Ee")[8]
+        assert views(f"{text} Ee")[8] != views(f"{text} ee")[8]
+
+    def test_examples_end_anywhere(self) -> None:
+        sentences = spaced("dev", 60)
+        found = examples(sentences)
+        assert [label for example in found for _, label in example] == labels(sentences)
+        assert {len(example) for example in found[:-1]} == {LENGTH}
+        assert {example[-1][1] for example in found} > {"sentence"}
+
+    def test_unseen_characters_are_seen_as_those_used_alike(self) -> None:
+        sentence = TokenSentence((Token('"', ('"',)), Token("—", ("—",)), Token("“", ("“",)), Token('"', ('"',))))
+        found = stand_ins([sentence])
+        assert found["”"] == '"'
+        assert found["-"] == "—"
+        assert not found.keys() & set("'“\"—")
+        gold = [TokenSentence((Token("a", ("a",)), Token("”", ("”",))))]
+        assert examples(gold, found)[0][1][0] == views('a "')[1]
+
+    def test_what_surrounds_the_end_of_a_sentence(self) -> None:
+        names = views('He ( or "she ) left. It rained')
+        assert {"next It", "length 4 . ⇑", "since 4 . ⇑", "enclosed 01 ⇓. ⇑"} <= set(names[14].split(MORE))
+        assert {"left left", "right .", "sides L P"} <= set(names[13].split(MORE))
+        assert MORE not in names[12]
 
 
 class TestConllu:

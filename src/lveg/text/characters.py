@@ -7,18 +7,23 @@ a token and its sentence; and whether the token stands for several words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
+from lveg.text.surroundings import AROUND, at_ends, kind, look, within
 from lveg.text.tokens import TokenSentence, by_paragraph, paragraph_text
 
 INSIDE, TOKEN, WORDS, SENTENCE, WORDS_SENTENCE = LABELS = ("inside", "token", "words", "sentence", "words-sentence")
 """Labels: within a token; the end of a token, of a multiword token, of a sentence, of both of the last two."""
 
-SHORTEST = 400
-"""Training examples are whole sentences with at least this many characters together, so that most sentence ends are
-seen with the sentence that follows."""
+LENGTH = 400
+"""Training examples have at most this many characters. They end anywhere: if they ended where sentences do, the chain
+would learn from its end what the text should tell."""
 
-_AROUND = ".,;:!?()[]<>\"'-*_"
+ALIKE = ("'’‘‚‛´`", '"“”„‟«»', "-–—‒−‐‑", ".…", "%‰", "$€£¥")
+"""Characters that are used alike."""
+
+_LETTERS = "⇑⇓¤#"  # kinds of letters and digits
 _ADDRESS = re.compile(r"://|www\.|.@.", re.IGNORECASE)
 _NAME = re.compile(r"[^\W_]\.[a-z]{2,4}(?:[/?#:].*)?$")  # of a file or a domain
 
@@ -38,39 +43,39 @@ def positions(text: str) -> list[int]:
     return [index for index, character in enumerate(text) if character != " "]
 
 
-def views(text: str) -> list[str]:
+def views(text: str, seen_as: Mapping[str, str] | None = None) -> list[str]:
     """What is seen of each labelled character, as a word for a chain with word forms.
 
     Beginnings of such a word are the kinds of the character and of the next three; endings are the character, the one
     before it, the kind of the piece between spaces, and the kind of the next character. Those of more distant ones are
-    seen as neighbouring words.
+    seen as neighbouring words. Where a token may well end, the character brings along properties of its surroundings;
+    models without weights for them ignore them. seen_as: see `stand_ins`.
     """
-    kinds = "".join(map(_kind, text)) + "   "
+    text = text.translate({ord(character): other for character, other in (seen_as or {}).items()})
+    kinds = "".join(map(kind, text)) + "   "
     padded = " " + text
     found = []
     start = 0
-    for piece in text.split(" "):
+    pieces = text.split(" ")
+    ends = at_ends(pieces)
+    for number, piece in enumerate(pieces):
         mark = _kind_of_piece(piece)
-        for i in range(start, start + len(piece)):
-            found.append(f"{kinds[i : i + 4]}{kinds[i + 1]}{mark}{padded[i : i + 2]}")
+        behind = look(pieces[number + 1]) if number + 1 < len(pieces) else ""
+        last = start + len(piece) - 1
+        for i in range(start, last + 1):
+            more = ""
+            if i == last:
+                more = ends[number]
+            elif kinds[i] != kinds[i + 1] or kinds[i] not in _LETTERS:
+                more = within(piece, i + 1 - start, behind)
+            found.append(f"{kinds[i : i + 4]}{kinds[i + 1]}{mark}{padded[i : i + 2]}{more}")
         start += len(piece) + 1
     return found
 
 
-def _kind(character: str) -> str:
-    """Symbols, which have no case: ⇑ for upper case, ⇓ for lower case, ¤ for other letters, # for digits."""
-    if character.isupper():
-        return "⇑"
-    if character.islower():
-        return "⇓"
-    if character.isdigit():
-        return "#"
-    return "¤" if character.isalpha() else character
-
-
 def _kind_of_piece(piece: str) -> str:
     """A symbol for a piece between spaces, apart from punctuation around it."""
-    core = piece.strip(_AROUND)
+    core = piece.strip(AROUND)
     if _ADDRESS.search(piece):
         return "⊕"
     if not core:
@@ -80,6 +85,16 @@ def _kind_of_piece(piece: str) -> str:
     if core.isalpha():
         return "⊗" if core[0].islower() else "⊠" if len(core) > 1 and core.isupper() else "⊡"
     return "⊘" if any(map(str.isdigit, core)) else "⊙"
+
+
+def stand_ins(sentences: Iterable[TokenSentence]) -> dict[str, str]:
+    """For characters that do not occur in these sentences: the most frequent of those that are used alike."""
+    counts = Counter(character for sentence in sentences for token in sentence.tokens for character in token.surface)
+    found: dict[str, str] = {}
+    for group in ALIKE:
+        best = max(group, key=lambda character: counts[character])
+        found |= {character: best for character in group if counts[best] and not counts[character]}
+    return found
 
 
 def labels(sentences: Iterable[TokenSentence]) -> list[str]:
@@ -93,14 +108,16 @@ def labels(sentences: Iterable[TokenSentence]) -> list[str]:
     return found
 
 
-def examples(sentences: Iterable[TokenSentence]) -> list[list[tuple[str, str]]]:
-    """Training examples: characters, as seen in their paragraph, with their labels."""
+def examples(
+    sentences: Iterable[TokenSentence], seen_as: Mapping[str, str] | None = None
+) -> list[list[tuple[str, str]]]:
+    """Examples: characters, as seen in their paragraph, with their labels."""
     found: list[list[tuple[str, str]]] = []
     for paragraph in by_paragraph(sentences):
         example: list[tuple[str, str]] = []
-        for pair in zip(views(paragraph_text(paragraph)), labels(paragraph), strict=True):
+        for pair in zip(views(paragraph_text(paragraph), seen_as), labels(paragraph), strict=True):
             example.append(pair)
-            if len(example) >= SHORTEST and ends_sentence(pair[1]):
+            if len(example) == LENGTH:
                 found.append(example)
                 example = []
         if example:

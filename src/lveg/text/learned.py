@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from lveg.errors import GrammarError
@@ -21,12 +21,14 @@ class LearnedTokeniser:
     """A tokeniser learned from a treebank.
 
     tagger: labels characters. expansions: the words of multiword tokens. joins_spaces: whether a token may contain a
-    space; otherwise white space always ends a token.
+    space; otherwise white space always ends a token. seen_as: for some characters that did not occur in training,
+    one that did (see `stand_ins`).
     """
 
     tagger: Tagger
     expansions: Expansions
     joins_spaces: bool = False
+    seen_as: Mapping[str, str] = field(default_factory=dict)
 
     task = "tokeniser"
 
@@ -55,7 +57,8 @@ class LearnedTokeniser:
         """The tokens of each sentence of a paragraph."""
         tokens: list[Token] = []
         start = 0
-        for at, label in zip(positions(paragraph), self._labels(views(paragraph)), strict=True):
+        seen = views(paragraph, self.seen_as)
+        for at, label in zip(positions(paragraph), self._labels(seen), strict=True):
             following = paragraph[at + 1 : at + 2]
             is_last = not following
             if label == INSIDE and not is_last and (self.joins_spaces or following != " "):

@@ -6,6 +6,7 @@ and the two words after it; and pairs of the word and the word before or after i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from lveg.grammar.grammar import Ints
 from lveg.kernels.forms import gather_rows
+from lveg.text.surroundings import MORE
 
 LONGEST_PREFIX = 4
 LONGEST_SUFFIX = 5
@@ -44,6 +46,7 @@ def shape(word: str) -> str:
 
 def own_names(word: str, is_first: bool) -> list[str]:
     """The properties of a word that do not depend on its neighbours."""
+    word, *more = word.split(MORE)
     lowered = word.lower()
     names = [f"word {word}", f"lower {lowered}", f"shape {shape(word)}"]
     names += [f"prefix {lowered[:length]}" for length in range(1, min(LONGEST_PREFIX, len(lowered) - 1) + 1)]
@@ -56,7 +59,12 @@ def own_names(word: str, is_first: bool) -> list[str]:
         names.append("digit")
     if "-" in word:
         names.append("dash")
-    return names
+    return names + more
+
+
+def lowered_word(word: str) -> str:
+    """The word in lower case, without what it brings along."""
+    return word.partition(MORE)[0].lower()
 
 
 PLACES = (-2, -1, 1, 2)
@@ -89,7 +97,7 @@ class _Known:
 
     def add(self, word: str, is_first: bool) -> int:
         """Add a new word; returns its number."""
-        numbers, lowered = self._properties.numbers, word.lower()
+        numbers, lowered = self._properties.numbers, lowered_word(word)
         own = [numbers[name] for name in own_names(word, is_first) if name in numbers] if word else []
         if self.count == len(self.pair_id):
             self.ptr = np.resize(self.ptr, 2 * self.count + 1)
@@ -194,17 +202,24 @@ _MOST_CACHED = 200_000  # words
 
 
 def learn_properties(sentences: Iterable[Sequence[str]]) -> Properties:
-    """The properties of the words of these sentences; those of neighbours must occur more than once."""
-    first, inner = set[str](), set[str]()
+    """The properties of the words of these sentences.
+
+    Those of neighbours, and those that words bring along, must occur more than once.
+    """
+    first, inner, brought = set[str](), set[str](), Counter[str]()
     ids = {_EDGE: 0}
     padded, places = [0, 0], list[int]()
     for words in sentences:
         first.update(words[:1])
         inner.update(words[1:])
+        for word in words:
+            if MORE in word:
+                brought.update(word.split(MORE)[1:])
         places += range(len(padded), len(padded) + len(words))
-        padded += [ids.setdefault(word.lower(), len(ids)) for word in words]
+        padded += [ids.setdefault(lowered_word(word), len(ids)) for word in words]
         padded += (0, 0)
     own = {name for group in (first, inner) for word in group for name in own_names(word, group is first)}
+    own -= {name for name, count in brought.items() if count < _LEAST_NEAR}
     near = _near_names(list(ids), np.array(padded, np.int64), np.array(places, np.int64))
     return Properties((*sorted(own), *sorted(near)))
 
