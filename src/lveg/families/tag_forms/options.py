@@ -8,11 +8,13 @@ from typing import Self
 
 from lveg.contexts.network.options import NetworkOptions
 from lveg.families.tag_lvg.options import SUBTYPES
-from lveg.learning.options import CONTEXT, GradientOptions
+from lveg.learning.options import CONTEXT, GradientOptions, scarcity
 from lveg.options import option, with_default
 
 GAUSSIAN = "With --chain gaussian"
 FORMS, NETWORK = "forms", "network"
+_MANY = 10_000  # sentences from which L2 has its full strength
+_LEAST_L2 = 0.1  # share of it with few sentences
 
 
 @dataclass(frozen=True)
@@ -62,5 +64,10 @@ class TagFormsOptions(GradientOptions, NetworkOptions):
         return self.context != FORMS
 
     def for_size(self, sentences: int, given: Collection[str]) -> Self:
-        """With few sentences: smaller batches and more epochs, for the network too."""
-        return NetworkOptions.for_size(super().for_size(sentences, given), sentences, given)
+        """With few sentences: smaller batches and more epochs, for the network too; less L2, more dropout of inputs."""
+        found = NetworkOptions.for_size(super().for_size(sentences, given), sentences, given)
+        return found.unless_given(
+            given,
+            l2=round(self.l2 * min(1.0, max(_LEAST_L2, sentences / _MANY)), 4),
+            input_dropout=round(max(self.input_dropout, min(0.5, self.input_dropout * scarcity(sentences))), 3),
+        )
