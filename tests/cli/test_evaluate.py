@@ -198,6 +198,8 @@ def test_refusals(run: Run, samples: Samples, parsed: Path) -> None:
     Path("a.jsonl").write_text("[]\n")
     assert "give either SYSTEM" in run("evaluate", gold).refusal()
     assert "give either SYSTEM" in run("evaluate", gold, parsed, "--model", samples.parser).refusal()
+    for arguments in ((samples.parser, gold), (gold, samples.parser)):
+        assert "is a model; to score it: lveg evaluate GOLD --model" in run("evaluate", *arguments).refusal()
     assert "cannot be used together" in run("evaluate", gold, parsed, "--json", "--per-sentence").refusal()
     assert "short.mrg: has 1 trees" in run("evaluate", gold, "short.mrg").refusal()
     assert "none.mrg: holds no trees" in run("evaluate", "none.mrg", "none.mrg").refusal()

@@ -132,7 +132,7 @@ def evaluate(
     from lveg.evaluation.report import Asked
 
     needing = {"--with": bool(others), "--calibration": calibration}
-    _check_options(system, model, needing, {"--per-sentence": per_sentence, "--json": as_json})
+    _check_options(gold, system, model, needing, {"--per-sentence": per_sentence, "--json": as_json})
     check_outputs([STANDARD, report], [gold, system, model, *(others or []), against, params, *(train or [])])
     kept = ParserOptions(
         keep_functions=keep_functions, cut_tags=cut_tags, keep_traces=keep_traces, keep_unaries=True, empty=empty
@@ -154,10 +154,16 @@ def evaluate(
     announce_faults(work.faults.messages)
 
 
-def _check_options(system: Path | None, model: Path | None, needing: dict[str, bool], rivals: dict[str, bool]) -> None:
+def _check_options(
+    gold: Path, system: Path | None, model: Path | None, needing: dict[str, bool], rivals: dict[str, bool]
+) -> None:
     """Refuse what cannot be done. needing: options that need a model; rivals: options of which one can be given."""
     from lveg.errors import UsageError
+    from lveg.model_io import is_model_file
 
+    for path in (gold, system):
+        if path is not None and is_model_file(path):
+            raise UsageError(f"{path} is a model; to score it: lveg evaluate GOLD --model {path}")
     if (system is None) == (model is None):
         raise UsageError("give either SYSTEM, a file of analyses, or --model MODEL")
     for name, is_given in needing.items():
