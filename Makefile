@@ -1,21 +1,24 @@
-# make demo | test | check | bench | docs: each builds .venv first where it is missing or out of date.
+# make install | demo | test | check | bench | docs: each builds .venv first where it is missing or out of date.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 DEV := .venv/.dev
 export PYTHONDONTWRITEBYTECODE :=  # otherwise every process would parse every imported module again
 
-.PHONY: demo test check bench docs clean
+.PHONY: install demo test check bench docs clean
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -e .
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -e '.[serve]'
 	touch $@
 
 $(DEV): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile -e '.[dev]'
 	touch $(READY) $@
+
+install: $(READY)
+	@echo "ready: $(BIN)/lveg --help"
 
 demo: $(READY)
 	$(BIN)/lveg demo

@@ -16,11 +16,12 @@ PARSED = (
 def demo() -> None:
     """Train a parser and a tagger on part of the treebank that comes with lveg, use them, and evaluate them.
 
-    Takes most of a minute the first time, because the kernels are compiled.
+    Takes a minute or two the first time, because the kernels are compiled.
     """
     import math
     import os
     import shutil
+    import sys
     import tempfile
     from itertools import islice
 
@@ -56,16 +57,19 @@ def demo() -> None:
         typer.echo(f"   accuracy {accuracy}, model {_size(path)}\n")
 
     width = shutil.get_terminal_size().columns
-    for sentence in PARSED:
+    for number, sentence in enumerate(PARSED, start=3):
         words = sentence.split()
         parse = parser.parse(words)
-        typer.echo(f"3. {sentence}")
+        typer.echo(f"{number}. {sentence}")
         typer.echo("   " + " ".join(f"{word}/{tag}" for word, tag in zip(words, tagger.tag(words).tags, strict=True)))
         typer.echo(draw_text(parse.tree, width))
         log_prob = parse.trees[0].log_prob
         if log_prob is not None:
             typer.echo(f"   probability of this tree: {100 * math.exp(log_prob):.1f} %\n")
-    typer.echo("To use your own data: lveg train parser --help, lveg train tagger --help")
+    program = "lveg" if shutil.which("lveg") else os.path.relpath(os.path.join(sys.prefix, "bin", "lveg"))
+    typer.echo("To use your own data:")
+    typer.echo(f"   {program} train parser TREES.mrg --out my.model    (or train tagger FILE.conllu)")
+    typer.echo(f"   {program} serve my.model    (a page in the browser)")
 
 
 def _size(path: str) -> str:
