@@ -136,6 +136,25 @@ def test_a_run_whose_scheduler_was_killed_resumes(machines: Machines, longer: tu
         assert trained("parser", path, setting, **LONGER) == here
 
 
+def test_a_connection_that_fails_to_close_hides_no_error(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import Client
+
+    attempts = []
+    close = Client.close
+
+    def fail_once(client: Any) -> None:
+        attempts.append(client)
+        if len(attempts) == 1:
+            raise RuntimeError("Cannot change state of expiring Timeout")
+        close(client)
+
+    monkeypatch.setattr(Client, "close", fail_once)
+    with pytest.raises(UsageError, match="the work"), connected(machines.address):
+        raise UsageError("the work")
+    assert len(attempts) == 2
+    assert attempts[0].status == "closed"
+
+
 def test_what_cannot_be_done_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lveg.cluster.CONNECT", 1.0)
     for address, message in {

@@ -505,10 +505,22 @@ def connected(address: str, report: Report = silent) -> Iterator[Cluster]:
                 )
             )
         try:
-            client = stack.enter_context(Client(target, timeout=CONNECT, name="lveg", direct_to_workers=True))
+            client = Client(target, timeout=CONNECT, name="lveg", direct_to_workers=True)
         except (OSError, TimeoutError, ValueError) as error:
             raise UsageError(f"--cluster {address}: cannot connect: {error or 'no answer'}") from None
+        stack.callback(_close, client)
         found = Cluster(client, address, report)
         report("cluster", {"address": address, "workers": len(client.nthreads())})
         stack.callback(found.close)
         yield found
+
+
+def _close(client: Any) -> None:
+    """Close the connection; never an error, which would hide the one that ended the work.
+
+    After its scheduler is gone, the client may still be trying to reach it, and fail to close at the first attempt.
+    """
+    for _ in range(2):
+        with suppress(Exception):
+            client.close()
+            return
