@@ -19,6 +19,10 @@ Make = Callable[[Sequence[Any]], Iterable[Ints]]
 LIMIT = 2**30
 """Number of bytes of examples that are kept in memory, unless options say otherwise."""
 
+ROOM = 2**24
+"""Number of integers in each array that holds examples: 64 MiB, so much that the system gets the memory back as soon as
+they are no longer needed. Memory of many small arrays would stay with the process."""
+
 
 class Examples:
     """Arrays of int32 by index, each made from its source when it is first needed.
@@ -30,6 +34,7 @@ class Examples:
     def __init__(self, make: Make, sources: Sequence[Any], limit: int = LIMIT, block: int = 1) -> None:
         self._recipe = make, sources, limit, block
         self._arrays: dict[int, Ints] = {}
+        self._room = np.empty(0, np.int32)  # what is left of the array that holds the newest examples
         self._places = np.full((len(sources), 2), -1)  # of each example in the file: first byte, number of bytes
         self._held = 0
         self._spilled = 0
@@ -91,7 +96,7 @@ class Examples:
             if self._has(number):
                 return
             if self._file is None and self._held + array.nbytes <= limit:
-                self._arrays[number] = array
+                self._arrays[number] = self._kept(array)
                 self._held += array.nbytes
                 return
             if self._file is None:
@@ -100,6 +105,14 @@ class Examples:
             self._file.write(array.tobytes())
             self._places[number] = self._spilled, array.nbytes
             self._spilled += array.nbytes
+
+    def _kept(self, array: Ints) -> Ints:
+        """A copy in one of the large arrays."""
+        if len(array) > len(self._room):
+            self._room = np.empty(max(ROOM, len(array)), np.int32)
+        kept, self._room = np.split(self._room, [len(array)])
+        kept[:] = array
+        return kept
 
 
 def make_all(examples: Examples, run: Run, what: str = "building forests") -> Examples:
