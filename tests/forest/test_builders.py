@@ -16,7 +16,7 @@ from lveg.chart.coarse import CoarseParser
 from lveg.decoding.derivations import tree_of
 from lveg.errors import GrammarError
 from lveg.families.pcfg.family import Pcfg
-from lveg.forest.builders import tree_forest, trees_forest, union
+from lveg.forest.builders import tree_forest, union
 from lveg.forest.constraints import Constraints, intersect
 from lveg.forest.forest import Forest, anchored_rules, build_forest, part_of
 from lveg.grammar.binarise import Binarisation
@@ -120,7 +120,7 @@ def test_rules_that_are_missing_are_named() -> None:
         tree_forest(grammar, Tree("TOP", [Tree("N", (), "a")]), scheme)
 
 
-def test_trees_forest_contains_each_tree() -> None:
+def test_a_union_of_trees_contains_each_of_them() -> None:
     leaves = [Tree(tag, (), word) for tag, word in zip("DNVN", ["the", "dog", "saw", "men"], strict=True)]
     d, n, v, m = leaves
     several = [
@@ -132,13 +132,14 @@ def test_trees_forest_contains_each_tree() -> None:
     ]
     for scheme in (Binarisation(), Binarisation("left", 1, 2)):
         grammar = tree_grammar(several, scheme, LexiconOptions())
-        forest = trees_forest(grammar, several, scheme)
+        forests = [tree_forest(grammar, tree, scheme) for tree in several]
+        forest = union(grammar, forests)
         found = all_trees(grammar, forest, several[0].words())
         assert set(found) >= set(several)
         assert len(found) == len(edge_lists(forest))
         # Shared parts are packed, and a tree given twice changes nothing.
-        assert forest.n_nodes < sum(tree_forest(grammar, tree, scheme).n_nodes for tree in several)
-        assert_same(forest, trees_forest(grammar, [*several, several[1]], scheme))
+        assert forest.n_nodes < sum(one.n_nodes for one in forests)
+        assert_same(forest, union(grammar, [*forests, forests[1]]))
 
 
 def test_forests_over_different_words_cannot_be_joined() -> None:
@@ -146,7 +147,7 @@ def test_forests_over_different_words_cannot_be_joined() -> None:
     two = Tree("TOP", [Tree("N", (), "a")])
     grammar = tree_grammar([one, two], Binarisation(), LexiconOptions())
     with pytest.raises(GrammarError, match="same words"):
-        trees_forest(grammar, [one, two], Binarisation())
+        union(grammar, [tree_forest(grammar, tree, Binarisation()) for tree in (one, two)])
 
 
 def test_union_of_derivations_contains_them_and_only_their_rules() -> None:

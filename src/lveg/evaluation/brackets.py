@@ -44,23 +44,15 @@ def percent(part: float, whole: float) -> float:
     return 100.0 * part / whole if whole else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceScore:
-    """EVALB's counts for one sentence; all are 0 unless `status` is OK.
+class _Rates:
+    """Percentages that are computed in the same way for a sentence and for sums over sentences."""
 
-    length: number of gold words without those of DELETE_LABEL_FOR_LENGTH. words: number of words whose tags are
-    compared.
-    """
-
-    number: int
-    length: int
-    status: int = OK
-    matched: int = 0
-    gold: int = 0
-    test: int = 0
-    crossing: int = 0
-    words: int = 0
-    correct_tags: int = 0
+    __slots__ = ()
+    matched: int
+    gold: int
+    test: int
+    words: int
+    correct_tags: int
 
     @property
     def recall(self) -> float:
@@ -76,6 +68,25 @@ class SentenceScore:
     def tag_accuracy(self) -> float:
         """Percentage of words with the gold tag."""
         return percent(self.correct_tags, self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceScore(_Rates):
+    """EVALB's counts for one sentence; all are 0 unless `status` is OK.
+
+    length: number of gold words without those of DELETE_LABEL_FOR_LENGTH. words: number of words whose tags are
+    compared.
+    """
+
+    number: int
+    length: int
+    status: int = OK
+    matched: int = 0
+    gold: int = 0
+    test: int = 0
+    crossing: int = 0
+    words: int = 0
+    correct_tags: int = 0
 
     @property
     def counts(self) -> BracketCounts:
@@ -97,7 +108,7 @@ class SentenceScore:
 
 
 @dataclass(frozen=True, slots=True)
-class BracketCounts:
+class BracketCounts(_Rates):
     """Sums over sentences; counts are added, and scores are computed from them.
 
     matched to correct_tags: over valid sentences only. complete, no_crossing, few_crossing: number of sentences with
@@ -126,16 +137,6 @@ class BracketCounts:
         return self.sentences - self.errors - self.skipped
 
     @property
-    def recall(self) -> float:
-        """Percentage of gold brackets that the system has."""
-        return percent(self.matched, self.gold)
-
-    @property
-    def precision(self) -> float:
-        """Percentage of the system's brackets that are in the gold."""
-        return percent(self.matched, self.test)
-
-    @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall; 0 if both are 0 (EVALB prints nan)."""
         precision, recall = self.precision, self.recall
@@ -160,11 +161,6 @@ class BracketCounts:
     def few_crossing_rate(self) -> float:
         """Percentage of valid sentences with at most two crossing brackets."""
         return percent(self.few_crossing, self.valid)
-
-    @property
-    def tag_accuracy(self) -> float:
-        """Percentage of words with the gold tag."""
-        return percent(self.correct_tags, self.words)
 
 
 _COUNTS = tuple(part.name for part in fields(BracketCounts))

@@ -1,8 +1,8 @@
-"""Forests from a gold tree or a list of trees; unions."""
+"""The forest of a tree, and unions of forests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -45,11 +45,6 @@ def tree_forest(grammar: Grammar, tree: Tree, scheme: Binarisation) -> Forest:
     """The forest with the one derivation of a cleaned tree."""
     words = tree.words()
     return build_forest(grammar, words, derivation_rules(grammar, binarise(tree, scheme), words), may_stay=False)
-
-
-def trees_forest(grammar: Grammar, trees: Iterable[Tree], scheme: Binarisation) -> Forest:
-    """The packed union of the derivations of several trees over the same words."""
-    return union(grammar, [tree_forest(grammar, tree, scheme) for tree in trees])
 
 
 def union(grammar: Grammar, forests: Sequence[Forest]) -> Forest:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from lveg.errors import GrammarError
 from lveg.grammar.binarise import Binarisation, Derivation, Step, binarise
 from lveg.grammar.lexicon import Lexicon, LexiconOptions, Tagged, WordCounts, build_lexicon, count_words
-from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
+from lveg.grammar.symbols import PHRASE, TAG, Symbol
 from lveg.trees import UNWRITABLE, Tree
 
 Ints = npt.NDArray[np.int32]
@@ -183,11 +183,6 @@ class Grammar:
     def symbol_ids(self) -> dict[Symbol, int]:
         """The number of each symbol."""
         return {symbol: index for index, symbol in enumerate(self.symbols)}
-
-    @cached_property
-    def is_part(self) -> npt.NDArray[np.uint8]:
-        """1 for each symbol that is a part of a constituent."""
-        return np.array([symbol.kind == PART for symbol in self.symbols], dtype=np.uint8)
 
     @cached_property
     def _rule_ids(self) -> dict[tuple[int, int, int, tuple[str, ...]], int]:
