@@ -16,7 +16,7 @@ import pytest
 from cli.conftest import run_main
 
 import lveg
-from lveg.serve.api import ParseRequest
+from lveg.serve.api import ParseRequest, TagRequest
 from lveg.serve.desk import Desk
 from lveg.serve.example import example_sentence
 from lveg.serve.supplies import Supplies, names_of
@@ -177,6 +177,20 @@ def test_raw_text_is_tokenised(models: dict[str, Path]) -> None:
         ["He", "did", "n't", "sleep", "."],
         ["She", "left", "."],
     ]
+    assert found.joined is None
+
+
+def test_raw_text_is_spelled_as_the_model_knows_it(models: dict[str, Path]) -> None:
+    desk = Desk(Supplies({"parser": models["parser"].read_bytes()}, 50))
+    [sentence] = desk.parse(ParseRequest(text="A (small) dog.", raw=True)).sentences
+    assert sentence.words == ["A", "(", "small", ")", "dog", "."], "the model knows no -LRB-"
+
+
+def test_text_that_looks_raw_is_noticed(models: dict[str, Path]) -> None:
+    desk = Desk(Supplies({name: file.read_bytes() for name, file in models.items()}, 50))
+    for text, joined in (("The dog slept.", ["slept", "."]), ("The dog slept .", None)):
+        assert desk.parse(ParseRequest(text=text)).joined == joined
+        assert desk.tag(TagRequest(text=text)).joined == joined
 
 
 def children_of(process: int) -> set[int]:
