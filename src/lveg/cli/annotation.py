@@ -85,10 +85,12 @@ def announce_fallbacks(fallbacks: Mapping[str, int]) -> None:
         say(f"lveg: sentences that needed a fallback: {counts}; --format jsonl shows which")
 
 
-def notice_joined(file: str, reading: Reading, known: Container[str]) -> None:
-    """Report on stderr if the beginning of a file looks like raw text."""
-    with suppress(LvegError):  # reported where the file is read as a whole
-        any(_notice_joined(sentence, reading, known) for sentence in islice(read_sentences(file, reading), 100))
+def notice_joined(files: Iterable[str], reading: Reading, known: Container[str]) -> None:
+    """Report on stderr the first file whose beginning looks like raw text."""
+    for file in files:
+        with suppress(LvegError):  # reported where the file is read as a whole
+            if any(_notice_joined(sentence, reading, known) for sentence in islice(read_sentences(file, reading), 100)):
+                return
 
 
 def _notice_joined(sentence: Input, reading: Reading, known: Container[str]) -> bool:
