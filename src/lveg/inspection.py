@@ -72,8 +72,9 @@ def inspection_page(model: Model, title: str, chosen: Sequence[str] = ()) -> str
     known = {about.name for about in insights[0].symbols}
     for name in chosen:
         if name not in known:
-            likely = sorted(other for other in known if other.lower().startswith(name.lower()[:1]))
-            raise UsageError(f"there is no symbol {name!r}; those with the same first letter: {', '.join(likely)}")
+            near = sorted(other for other in known if other.lower().startswith(name.lower()[:1]))
+            which = "with the same first letter" if near else "there are"
+            raise UsageError(f"there is no symbol {name!r}; those {which}: {', '.join(near or sorted(known))}")
     sections, options = [], []
     for number, insight in enumerate(insights, start=1):
         prefix = f"{number} " if len(insights) > 1 else ""

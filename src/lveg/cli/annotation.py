@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from lveg.cli.console import announce_faults, compilation_notice, console_report
-from lveg.cli.options import STANDARD
+from lveg.cli.console import TYPED, announce_faults, compilation_notice, console_report
+from lveg.cli.options import STANDARD, is_typed
 from lveg.errors import LvegError
 from lveg.progress import say
 from lveg.report import counted
@@ -38,6 +38,8 @@ class Annotation:
 
     def sentences(self) -> Iterator[Input]:
         """The sentences, one at a time."""
+        if not self.quiet and is_typed(map(Path, self.files)):
+            say(TYPED)
         sentences = read_sentences(self.files, self.reading, self.faults)
         is_checked = self.reading.tokeniser is None and not self.quiet
         return self._checked(sentences) if is_checked else sentences
