@@ -18,7 +18,7 @@ from cli.conftest import run_main
 import lveg
 from lveg.serve.api import ParseRequest, TagRequest
 from lveg.serve.desk import Desk
-from lveg.serve.example import example_sentence
+from lveg.serve.example import example_sentence, foreign_tag
 from lveg.serve.supplies import Supplies, names_of
 from serve.conftest import MAX_WORDS, Server, running
 
@@ -244,7 +244,11 @@ def test_the_requests_of_the_guide(server: Server) -> None:
         assert server.ask("POST", path, body.encode(), content_type="application/json").status == 200
 
 
-def test_workers_warm_up_with_a_sentence_that_the_grammar_derives(models: dict[str, Path]) -> None:
+def test_workers_warm_up_with_and_without_a_fallback(models: dict[str, Path]) -> None:
     parser = lveg.load(str(models["parser"]))
     assert isinstance(parser, lveg.Parser)
-    assert parser.parse(example_sentence(parser.grammar, parser.weight)).fallback is None
+    words = example_sentence(parser.grammar, parser.weight)
+    assert parser.parse(words).fallback is None
+    tag = foreign_tag(parser.grammar, words[0])
+    assert tag is not None
+    assert parser.parse(words, constraints=lveg.Constraints(tags={0: tag})).fallback == "glue"

@@ -26,7 +26,7 @@ from lveg.serve.api import (
     TaggedSentence,
     TagRequest,
 )
-from lveg.serve.example import example_sentence
+from lveg.serve.example import example_sentence, foreign_tag
 from lveg.serve.problems import ApiError, too_many_words
 from lveg.serve.supplies import Supplies
 from lveg.text.joined import joined_words
@@ -174,6 +174,9 @@ def _facts(name: str, model: Model) -> ModelFacts:
 def _warm(model: Model) -> None:
     """Analyse a sentence, so that kernels are loaded and tables filled before the first request."""
     if isinstance(model, Parser):
-        model.parse(example_sentence(model.grammar, model.weight), count=2, marginals=True)
+        words = example_sentence(model.grammar, model.weight)
+        model.parse(words, count=2, marginals=True)
+        if (tag := foreign_tag(model.grammar, words[0])) is not None:  # fallbacks have kernels of their own
+            model.parse(words, count=2, constraints=Constraints(tags={0: tag}), marginals=True)
     else:
         model.tag(model.grammar.lexicon.words[:5], posteriors=True)
