@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -55,6 +56,61 @@ def follow(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str
         if library is None or find_spec(library):
             exec(block, names)
     return printed
+
+
+def samples(names: Iterable[str]) -> None:
+    """Write generated sentences to files, with a feature where they are CoNLL-U."""
+    for name in names:
+        kind = ["--format", "conllu"] if name.endswith("conllu") else []
+        assert run_main("sample", 60, *kind, "--out", name).status == 0
+        file = Path(name)
+        file.write_text(re.sub(r"\tNOUN\t(\S+)\t_\t", r"\tNOUN\t\1\tNumber=Sing\t", file.read_text()))
+
+
+def obey(commands: Iterable[str]) -> dict[str, str]:
+    """Run commands in this folder, each once, apart from `lveg serve`; what each printed."""
+    printed = {}
+    for command in dict.fromkeys(commands):
+        words, _, call = command.rpartition(" | ")
+        program, *arguments = shlex.split(call, comments=True)
+        assert program in ("lveg", ".venv/bin/lveg")
+        if arguments[0] == "serve":  # see tests/serve
+            continue
+        outcome = run_main(*quick(arguments), stdin=words.removeprefix("echo ").strip('"').encode())
+        assert outcome.status == 0, f"{command}\n{outcome.err}"
+        printed[command] = outcome.out
+    return printed
+
+
+def test_the_first_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    samples(["TREES.mrg", "train.mrg", "dev.mrg", "train.conllu", "dev.conllu", "new.conllu"])
+    Path("news").mkdir()
+    Path("news", "a.txt").write_text("The dog saw a cat.\n")
+    pages = [(GUIDES.parents[1] / name).read_text(encoding="utf-8") for name in ("README.md", "docs/index.md")]
+    printed = obey(line for page in pages for line in re.findall(r"^ {4}(?:\$ )?(\S*(?: .* \| )?lveg .*)$", page, re.M)
+                   if not line.startswith("git "))  # fmt: skip
+    assert len(printed) == 9
+    assert all("┌" in text for command, text in printed.items() if command.endswith("drawing"))
+    assert "labelled F1" in printed["lveg evaluate dev.mrg --model my.model"]
+    for block in re.findall(r"^```python\n(.*?)^```", pages[0], re.MULTILINE | re.DOTALL):
+        exec(block, {})
+    assert capsys.readouterr().out.startswith("(TOP (S (NP")
+
+
+def test_coming_from_other_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    samples(
+        ["train.mrg", "dev.mrg", "gold.mrg", "parsed.mrg", "train.conllu", "dev.conllu", "new.conllu", "gold.conllu"]
+    )
+    for name in ("one.model", "two.model"):
+        assert run_main("train", "parser", "train.mrg", "--model", "pcfg", "--out", name).status == 0
+    Path("text.txt").write_text("The dog saw a cat .\n")
+    Path("vectors.vec").write_text("dog 0.1 0.2\ncat 0.2 0.1\n")
+    page = (GUIDES / "coming-from.md").read_text(encoding="utf-8")
+    printed = obey(f"lveg {found}" for found in re.findall(r"`lveg ([^`\n]*)`", page) if found != "train parser")
+    assert len(printed) == 13
+    assert re.search(r"labelled F1 +100\.00", printed["lveg evaluate gold.mrg parsed.mrg"])
 
 
 def test_a_tagger_in_five_minutes(

@@ -107,3 +107,5 @@ def test_products_have_a_part_for_each_grammar() -> None:
 def test_an_unknown_symbol_is_refused() -> None:
     with pytest.raises(UsageError, match=r"no symbol 'NQ'; those with the same first letter: .*NP"):
         inspection_page(parser("pcfg"), "p", ["NQ"])
+    with pytest.raises(UsageError, match=r"no symbol '\?'; those there are: .*NP"):
+        inspection_page(parser("pcfg"), "p", ["?"])

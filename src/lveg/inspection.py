@@ -39,6 +39,7 @@ td.number { text-align: right; width: 3.2rem; color: var(--soft); font-variant-n
 .bar { background: linear-gradient(var(--accent), var(--accent)) no-repeat left / var(--share) 100%; opacity: .35;
   display: block; height: .55rem; border-radius: 2px; }
 td.bar-cell { width: 5rem; }
+.plane { overflow-x: auto; } .plane svg { min-width: 40rem; }
 ul.split { list-style: none; margin: 0; padding-left: 1.1rem; border-left: 1px solid var(--line); }
 ul.split.top { border: 0; padding-left: 0; }
 ul.split li { margin: .3rem 0; }
@@ -71,8 +72,9 @@ def inspection_page(model: Model, title: str, chosen: Sequence[str] = ()) -> str
     known = {about.name for about in insights[0].symbols}
     for name in chosen:
         if name not in known:
-            likely = sorted(other for other in known if other.lower().startswith(name.lower()[:1]))
-            raise UsageError(f"there is no symbol {name!r}; those with the same first letter: {', '.join(likely)}")
+            near = sorted(other for other in known if other.lower().startswith(name.lower()[:1]))
+            which = "with the same first letter" if near else "there are"
+            raise UsageError(f"there is no symbol {name!r}; those {which}: {', '.join(near or sorted(known))}")
     sections, options = [], []
     for number, insight in enumerate(insights, start=1):
         prefix = f"{number} " if len(insights) > 1 else ""
@@ -164,7 +166,7 @@ def _vectors(found: Gaussians) -> str:
         "<h3>Gaussians in the plane</h3>",
         f'<p class="soft">Points are means, larger for more frequent uses{how}. The pointer over a point shows its '
         "standard deviation. What lies close together goes together.</p>",
-        plane_svg(_spots(found)),
+        f'<div class="plane">{plane_svg(_spots(found))}</div>',
         _nearest(found),
         f"<h3>Largest components</h3>{_components(found)}",
     ]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lveg.cli.console import COMPILING
+from lveg.cli.console import COMPILING, TYPED
 
 from .conftest import DOG, Samples
 
@@ -244,3 +244,15 @@ def test_interrupt_during_a_kernel_with_one_thread_ends_cleanly(samples: Samples
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert err.endswith(b"lveg: stopped\n")
+
+
+@pytest.mark.parametrize(("flags", "notice"), [((), f"{TYPED}\n"), (("--quiet",), "")])
+def test_someone_who_types_is_told_that_lveg_waits(samples: Samples, flags: tuple[str, ...], notice: str) -> None:
+    terminal, other = os.openpty()
+    with start("parse", samples.parser, *flags, stdin=other) as process:
+        os.close(other)
+        os.write(terminal, f"{DOG}\n\x04".encode())
+        out, err = process.communicate(timeout=120)
+    os.close(terminal)
+    assert (process.returncode, without_notice(err).decode()) == (0, notice)
+    assert out.startswith(b"(TOP (S ")

@@ -16,9 +16,9 @@ import pytest
 from cli.conftest import run_main
 
 import lveg
-from lveg.serve.api import ParseRequest
+from lveg.serve.api import ParseRequest, TagRequest
 from lveg.serve.desk import Desk
-from lveg.serve.example import example_sentence
+from lveg.serve.example import example_sentence, foreign_tag
 from lveg.serve.supplies import Supplies, names_of
 from serve.conftest import MAX_WORDS, Server, running
 
@@ -177,6 +177,20 @@ def test_raw_text_is_tokenised(models: dict[str, Path]) -> None:
         ["He", "did", "n't", "sleep", "."],
         ["She", "left", "."],
     ]
+    assert found.joined is None
+
+
+def test_raw_text_is_spelled_as_the_model_knows_it(models: dict[str, Path]) -> None:
+    desk = Desk(Supplies({"parser": models["parser"].read_bytes()}, 50))
+    [sentence] = desk.parse(ParseRequest(text="A (small) dog.", raw=True)).sentences
+    assert sentence.words == ["A", "(", "small", ")", "dog", "."], "the model knows no -LRB-"
+
+
+def test_text_that_looks_raw_is_noticed(models: dict[str, Path]) -> None:
+    desk = Desk(Supplies({name: file.read_bytes() for name, file in models.items()}, 50))
+    for text, joined in (("The dog slept.", ["slept", "."]), ("The dog slept .", None)):
+        assert desk.parse(ParseRequest(text=text)).joined == joined
+        assert desk.tag(TagRequest(text=text)).joined == joined
 
 
 def children_of(process: int) -> set[int]:
@@ -230,7 +244,11 @@ def test_the_requests_of_the_guide(server: Server) -> None:
         assert server.ask("POST", path, body.encode(), content_type="application/json").status == 200
 
 
-def test_workers_warm_up_with_a_sentence_that_the_grammar_derives(models: dict[str, Path]) -> None:
+def test_workers_warm_up_with_and_without_a_fallback(models: dict[str, Path]) -> None:
     parser = lveg.load(str(models["parser"]))
     assert isinstance(parser, lveg.Parser)
-    assert parser.parse(example_sentence(parser.grammar, parser.weight)).fallback is None
+    words = example_sentence(parser.grammar, parser.weight)
+    assert parser.parse(words).fallback is None
+    tag = foreign_tag(parser.grammar, words[0])
+    assert tag is not None
+    assert parser.parse(words, constraints=lveg.Constraints(tags={0: tag})).fallback == "glue"

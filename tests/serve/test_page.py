@@ -242,6 +242,27 @@ def test_hostile_text_is_only_text(open_page: Open) -> None:
     assert page.locator(".panel svg[role=tree] .word").all_text_contents() == words
 
 
+def test_text_that_looks_raw_is_noticed(open_page: Open) -> None:
+    page = open_page(text="The dog slept.")
+    assert page.inner_text("#joined").startswith("“slept.” looks like two tokens, “slept” and “.”.")
+    page.get_by_role("checkbox", name="Raw text").check()
+    page.wait_for_selector('.node[data-key=". 3 4 tag"]')
+    assert page.inner_text("#joined") == ""
+
+
+@pytest.mark.parametrize(
+    ("column", "tag", "fields"),
+    [("xpos", "NN", "_\tNN\t_"), ("feats", "Case=Nom", "_\t_\tCase=Nom"), ("upos+feats", "X A=B|C=D", "X\t_\tA=B|C=D")],
+)
+def test_tags_are_saved_in_their_columns(open_page: Open, column: str, tag: str, fields: str) -> None:
+    analysis = {"sentence": {"words": ["dog"], "sequences": [{"tags": [tag]}]}, "model": {"column": column}}
+    made = open_page().evaluate(
+        "async (given) => (await import('/static/export.js')).TAG_FORMATS[0][2](given)",
+        analysis,
+    )
+    assert made == f"# text = dog\n1\tdog\t_\t{fields}\t_\t_\t_\t_\n\n"
+
+
 def test_problems_are_shown(open_page: Open) -> None:
     page = open_page()
     page.evaluate("() => { window.fetch = async () => { throw new TypeError('no network'); }; }")

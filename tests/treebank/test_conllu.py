@@ -151,6 +151,11 @@ FAULTS = [
         PLAIN + row(1) + "2\ta\t_\t_\t_\t_\t_\t_\t_\n\n",
         "5: expected 10 columns separated by tabs, found 9",
     ),
+    (
+        "a tree",
+        PLAIN + "(S (NN dog))\n",
+        "4: expected 10 columns separated by tabs, found 1 in '(S (NN dog))'; this looks like trees in brackets",
+    ),
     ("eleven columns", PLAIN + row(1)[:-1] + "\tx\n\n", "4: expected 10 columns separated by tabs, found 11"),
     (
         "spaces for tabs",

@@ -140,7 +140,12 @@ FAULTS = [
     ("part of a tree after a stray bracket", f"{GOOD})\n  (VP x)\n{GOOD}\n", "1: tree 1 is followed by a", 2),
     ("stray bracket, indented", " (S a))\n (S b)\n", "1: tree 1 is followed by a stray", 2),
     ("stray word", f"{GOOD}\nxyz\n{GOOD}\n", "2: tree 1 is followed by 'xyz' outside any bracket", 2),
-    ("stray word first", f"xyz\n{GOOD}\n", "1: tree 1 is preceded by 'xyz' outside any bracket", 1),
+    (
+        "stray word first",
+        f"xyz\n{GOOD}\n",
+        "1: tree 1 is preceded by 'xyz' outside any bracket; expected trees in brackets, such as (NP (DT a) (NN dog))",
+        1,
+    ),
     ("empty label", f"{GOOD}\n( (S ( (NN a))))\n{GOOD}\n", "2: tree 2 has an empty label", 2),
     ("empty bracket", f"{GOOD}\n( (S (NN a) ()))\n{GOOD}\n", "2: tree 2 has an empty bracket", 2),
     ("no words", f"{GOOD}\n(S )\n{GOOD}\n", "2: tree 2 has no words", 2),

@@ -126,8 +126,7 @@ def annotate(
     outputs = [out / source.output for source in sources]
     check_outputs((path for path in outputs if path.exists()), [model, *(Path(source.file) for source in sources)])
     if not quiet and found is None:
-        for source in sources[:5]:
-            notice_joined(source.file, annotator.reading, analyser.grammar.lexicon.word_ids)
+        notice_joined((source.file for source in sources[:5]), annotator.reading, analyser.grammar.lexicon.word_ids)
     manifest = _run(str(out), sources, annotator, thread_count(threads), restart, cluster, quiet)
     _conclude(manifest, str(out), sources, skipped, quiet)
 

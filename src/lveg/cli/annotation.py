@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from lveg.cli.console import announce_faults, compilation_notice, console_report
-from lveg.cli.options import STANDARD
+from lveg.cli.console import TYPED, announce_faults, compilation_notice, console_report
+from lveg.cli.options import STANDARD, is_typed
 from lveg.errors import LvegError
 from lveg.progress import say
 from lveg.report import counted
@@ -38,6 +38,8 @@ class Annotation:
 
     def sentences(self) -> Iterator[Input]:
         """The sentences, one at a time."""
+        if not self.quiet and is_typed(map(Path, self.files)):
+            say(TYPED)
         sentences = read_sentences(self.files, self.reading, self.faults)
         is_checked = self.reading.tokeniser is None and not self.quiet
         return self._checked(sentences) if is_checked else sentences
@@ -85,10 +87,12 @@ def announce_fallbacks(fallbacks: Mapping[str, int]) -> None:
         say(f"lveg: sentences that needed a fallback: {counts}; --format jsonl shows which")
 
 
-def notice_joined(file: str, reading: Reading, known: Container[str]) -> None:
-    """Report on stderr if the beginning of a file looks like raw text."""
-    with suppress(LvegError):  # reported where the file is read as a whole
-        any(_notice_joined(sentence, reading, known) for sentence in islice(read_sentences(file, reading), 100))
+def notice_joined(files: Iterable[str], reading: Reading, known: Container[str]) -> None:
+    """Report on stderr the first file whose beginning looks like raw text."""
+    for file in files:
+        with suppress(LvegError):  # reported where the file is read as a whole
+            if any(_notice_joined(sentence, reading, known) for sentence in islice(read_sentences(file, reading), 100)):
+                return
 
 
 def _notice_joined(sentence: Input, reading: Reading, known: Container[str]) -> bool:

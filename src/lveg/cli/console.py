@@ -63,6 +63,7 @@ def _warnings(event: str, facts: dict[str, Any]) -> None:
         say(describe(event, facts))
 
 
+TYPED = "lveg: reading from the terminal; Ctrl-D ends the input"
 COMPILING = "lveg: compiling kernels, once; `lveg warm` does this in advance"
 
 

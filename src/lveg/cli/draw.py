@@ -17,6 +17,7 @@ from lveg.cli.options import (
     Quiet,
     Threads,
     check_outputs,
+    is_typed,
     load_parser,
     thread_count,
 )
@@ -81,7 +82,9 @@ def draw(
 
         lveg draw treebank.mrg --out treebank.svg
     """
+    from lveg.cli.console import TYPED
     from lveg.errors import UsageError
+    from lveg.progress import say
     from lveg.treebank.source import open_output
 
     given = files or []
@@ -90,6 +93,8 @@ def draw(
     if model is None and count > 1:
         raise UsageError("--count needs a model that parses: lveg draw MODEL INPUT --count N")
     check_outputs([out or STANDARD], [model, *inputs])
+    if not quiet and is_typed(inputs):
+        say(TYPED)
     kind = format or _BY_SUFFIX.get(Path(str(out or "").removesuffix(".gz")).suffix, Picture.text)
     rows = _read(inputs) if model is None else _parse(model, inputs, input_format, count, threads, quiet)
     with open_output(None if out is None else str(out)) as stream:

@@ -117,12 +117,16 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 def thread_count(threads: int | None, inputs: Iterable[Path] = ()) -> int:
     """The given number, or all cores; one for interactive input, so that each sentence is answered at once."""
-    import sys
-
     from lveg.parallel import default_threads
 
-    is_typed = STANDARD in inputs and sys.stdin is not None and sys.stdin.isatty()
-    return threads or (1 if is_typed else default_threads())
+    return threads or (1 if is_typed(inputs) else default_threads())
+
+
+def is_typed(inputs: Iterable[Path]) -> bool:
+    """Whether the input is typed in a terminal."""
+    import sys
+
+    return STANDARD in inputs and sys.stdin is not None and sys.stdin.isatty()
 
 
 def load_parser(path: Path, others: list[Path] | None = None) -> Parser:

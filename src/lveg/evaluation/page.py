@@ -187,7 +187,7 @@ main{max-width:76rem;margin:0 auto;padding:1.5rem}
 h1{font-size:1.6rem;margin:0 0 .5rem}h2{font-size:1.2rem;margin:2.2rem 0 .4rem}h3{font-size:.95rem;margin:.8rem 0 .3rem}
 p{margin:.3rem 0 .6rem;max-width:60rem}header strong{font-size:1.3rem}
 section>p,.more,.legend,footer{color:var(--soft)}
-.pair{display:flex;flex-wrap:wrap;gap:1rem 2.5rem;align-items:flex-start}
+.pair{display:flex;flex-wrap:wrap;gap:1rem 2.5rem;align-items:flex-start}.pair>*{max-width:100%}
 figure{margin:0}svg{max-width:100%;height:auto;font:12px system-ui,sans-serif}svg text{fill:var(--text)}
 .s0{fill:var(--a)}.s1{fill:var(--b)}circle.s0{fill-opacity:.75}
 .frame,.grid{fill:none;stroke:var(--line)}.diagonal{stroke:var(--soft);stroke-dasharray:4 4}

@@ -76,6 +76,12 @@ class Constituent(msgspec.Struct):
     probability: float
 
 
+Joined = Annotated[
+    list[str] | None,
+    Meta(description="The two tokens of the first word that seems to be two, such as `go.`: is the text raw?"),
+]
+
+
 class ParsedSentence(msgspec.Struct):
     """Trees, best first, and the probabilities of all constituents and tags of 0.001 or more.
 
@@ -95,6 +101,7 @@ class ParseAnswer(msgspec.Struct):
 
     model: str
     sentences: list[ParsedSentence]
+    joined: Joined
 
 
 class ScoredTags(msgspec.Struct):
@@ -121,6 +128,7 @@ class TagAnswer(msgspec.Struct):
 
     model: str
     sentences: list[TaggedSentence]
+    joined: Joined
 
 
 class ModelFacts(msgspec.Struct):

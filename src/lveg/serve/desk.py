@@ -26,9 +26,10 @@ from lveg.serve.api import (
     TaggedSentence,
     TagRequest,
 )
-from lveg.serve.example import example_sentence
+from lveg.serve.example import example_sentence, foreign_tag
 from lveg.serve.problems import ApiError, too_many_words
 from lveg.serve.supplies import Supplies
+from lveg.text.joined import joined_words
 from lveg.text.ptb import PtbTokeniser
 from lveg.text.tokens import Tokeniser
 
@@ -61,28 +62,29 @@ class Desk:
     def parse(self, request: ParseRequest) -> ParseAnswer:
         """The sentences of a request, parsed."""
         name, parser = self._chosen(request, Parser)
-        sentences = self._sentences(request, PtbTokeniser())
+        sentences = self._sentences(request, _rules(parser))
         given = request.constraints or Given()
         _check_single(request, sentences)
         parses = [
             parser.parse(words, request.decoder, request.kbest, constraints_of(given), marginals=True)
             for words in sentences
         ]
-        return ParseAnswer(name, [_parsed(words, parse) for words, parse in zip(sentences, parses, strict=True)])
+        parsed = [_parsed(words, parse) for words, parse in zip(sentences, parses, strict=True)]
+        return ParseAnswer(name, parsed, _joined(request, sentences, parser))
 
     def tag(self, request: TagRequest) -> TagAnswer:
         """The sentences of a request, tagged."""
         name, tagger = self._chosen(request, Tagger)
         if request.kbest > 1 and request.decoder == "posterior":
             raise ApiError(422, "decoder", "kbest lists sequences: leave out the decoder posterior")
-        sentences = self._sentences(request, tagger.tokeniser or PtbTokeniser())
+        sentences = self._sentences(request, tagger.tokeniser or _rules(tagger))
         _check_single(request, sentences)
         if request.constraints is None:
             taggings = list(tagger.tag_all(sentences, request.decoder, request.kbest, posteriors=True))
         else:
             given = request.constraints.tags
             taggings = [tagger.tag(sentences[0], request.decoder, request.kbest, posteriors=True, tags=given)]
-        return TagAnswer(name, [_tagged(tagging) for tagging in taggings])
+        return TagAnswer(name, [_tagged(tagging) for tagging in taggings], _joined(request, sentences, tagger))
 
     def _chosen(self, request: Request, task: type[Task]) -> tuple[str, Task]:
         """The model that a request names, or the first one for the task."""
@@ -107,6 +109,19 @@ class Desk:
         if sum(map(len, found)) > self.supplies.max_words:
             raise too_many_words(self.supplies.max_words)
         return [words for words in found if words]
+
+
+def _rules(model: Model) -> Tokeniser:
+    """The tokeniser by rule, with the spellings that the model knows."""
+    return PtbTokeniser(model.grammar.lexicon.word_ids)
+
+
+def _joined(request: Request, sentences: list[list[str]], model: Model) -> list[str] | None:
+    """The two tokens of the first word that seems to be two, where tokens are expected."""
+    if request.text is None or request.raw:
+        return None
+    known = model.grammar.lexicon.word_ids
+    return next((list(found) for words in sentences if (found := joined_words(words, known))), None)
 
 
 def _check_single(request: ParseRequest | TagRequest, sentences: list[list[str]]) -> None:
@@ -159,6 +174,9 @@ def _facts(name: str, model: Model) -> ModelFacts:
 def _warm(model: Model) -> None:
     """Analyse a sentence, so that kernels are loaded and tables filled before the first request."""
     if isinstance(model, Parser):
-        model.parse(example_sentence(model.grammar, model.weight), count=2, marginals=True)
+        words = example_sentence(model.grammar, model.weight)
+        model.parse(words, count=2, marginals=True)
+        if (tag := foreign_tag(model.grammar, words[0])) is not None:  # fallbacks have kernels of their own
+            model.parse(words, count=2, constraints=Constraints(tags={0: tag}), marginals=True)
     else:
         model.tag(model.grammar.lexicon.words[:5], posteriors=True)

@@ -1,4 +1,4 @@
-"""A sentence that a grammar certainly derives."""
+"""Sentences that a grammar certainly derives, or certainly not."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ def example_sentence(grammar: Grammar, weight: Floats) -> list[str]:
     if not len(roots) or scores.max() == -np.inf:
         return list(grammar.lexicon.words[:5]) or ["x"]
     return _words(grammar, chosen, int(grammar.rule_left[roots[np.argmax(scores)]]))
+
+
+def foreign_tag(grammar: Grammar, word: str) -> str | None:
+    """A tag that the grammar does not have for a word; None if there is none."""
+    lexical = np.arange(grammar.lexical_start, grammar.n_rules)
+    own = grammar.rule_lhs[lexical[grammar.rule_left[lexical] == grammar.lexicon.word_ids.get(word, -1)]]
+    names = {grammar.symbols[symbol] for symbol in own.tolist()}
+    return next((tag for tag in grammar.tags if tag not in names), None)
 
 
 def _improve(grammar: Grammar, best: Floats, chosen: Rules, rules: Rules, scores: Floats) -> bool:

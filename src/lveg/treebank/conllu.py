@@ -248,7 +248,8 @@ class _Block:
         """What is wrong with a line that is not the next word; None for a valid range or empty node."""
         n_columns = line.count("\t") + 1
         if n_columns != 10:
-            return f"expected 10 columns separated by tabs, found {n_columns} in {_shown(line)}"
+            hint = "; this looks like trees in brackets, not like CoNLL-U" if line.lstrip().startswith("(") else ""
+            return f"expected 10 columns separated by tabs, found {n_columns} in {_shown(line)}{hint}"
         match = _ID.match(line)
         if match is None:
             id_text = line.partition("\t")[0]

@@ -188,7 +188,10 @@ class _Reader:
         if not self.lost:
             self.lost, self.faulty = True, False
             what = "a stray closing bracket" if token == ")" else f"{token!r} outside any bracket"
-            self._fault(line, f"is {'followed' if self.number else 'preceded'} by {what}")
+            if self.number:
+                self._fault(line, f"is followed by {what}")
+            else:
+                self._fault(line, f"is preceded by {what}; expected trees in brackets, such as (NP (DT a) (NN dog))")
 
     def _close(self, bracket: _Open, line: int) -> Tree:
         label, children, atoms = bracket.label or "", bracket.children, bracket.atoms

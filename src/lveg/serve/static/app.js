@@ -10,11 +10,17 @@ import { bySpan, drawTriangle } from "./triangle.js";
 
 const KBEST = 10;
 const LEAST = 0.75; // scale to which pictures shrink where there is too little room
+const FALLBACKS = {
+  wide: "less was pruned than usual",
+  unpruned: "nothing was pruned",
+  glue: "the grammar has no such tree, so fragments were joined",
+  flat: "there is no such tree, or the sentence is too long",
+};
 const PAUSE = 200; // milliseconds after the last key until the text is analysed
 
 let server = { models: [], max_words: 0 };
 let state = empty();
-let results = new Map(); // name of a model -> {sentences} or {error}
+let results = new Map(); // name of a model -> {sentences, joined} or {error}
 let round = 0; // number of the latest request; answers to earlier ones are ignored
 let waiting = null;
 
@@ -31,7 +37,7 @@ async function ask(model, request) {
   });
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error.message);
-  return answer.sentences;
+  return answer;
 }
 
 const wish = (model) => (model.task === "parser" ? { kbest: KBEST } : {});
@@ -50,17 +56,17 @@ function constraints(model, one) {
 
 const askAll = (model) => ask(model, { text: state.text, raw: state.raw, ...wish(model) });
 
-/** The sentences, with that of a number analysed under what the user said about it; if that fails, also the error. */
-async function reparsed(model, sentences, index) {
-  if (!sentences[index]) return { sentences };
+/** The result, with the sentence of a number analysed under what the user said about it; if that fails, also the error. */
+async function reparsed(model, { sentences, joined }, index) {
+  if (!sentences[index]) return { sentences, joined };
   const one = state.given[index];
   const request = { words: sentences[index].words, ...wish(model) };
   if (!isNothing(one)) request.constraints = constraints(model, one);
   try {
-    const [sentence] = await ask(model, request);
-    return { sentences: sentences.with(index, sentence) };
+    const [sentence] = (await ask(model, request)).sentences;
+    return { sentences: sentences.with(index, sentence), joined };
   } catch (error) {
-    return { sentences, error: messageOf(error) };
+    return { sentences, joined, error: messageOf(error) };
   }
 }
 
@@ -101,9 +107,9 @@ function analyse() {
     return Promise.resolve();
   }
   return update(async (model) => {
-    let result = { sentences: await askAll(model) };
+    let result = await askAll(model);
     for (const index of Object.keys(state.given)) {
-      if (!result.error) result = await reparsed(model, result.sentences, Number(index));
+      if (!result.error) result = await reparsed(model, result, Number(index));
     }
     return result;
   });
@@ -118,8 +124,8 @@ function say(change) {
   remember();
   const index = state.sentence;
   return update(async (model) => {
-    const sentences = results.get(model.name)?.sentences ?? (await askAll(model));
-    return reparsed(model, sentences, index);
+    const known = results.get(model.name);
+    return reparsed(model, known?.sentences ? known : await askAll(model), index);
   });
 }
 
@@ -185,6 +191,7 @@ function show() {
   byId("previous").disabled = state.sentence === 0;
   byId("next").disabled = state.sentence >= count - 1;
   showGiven();
+  showJoined();
   byId("panels").replaceChildren(...chosen().filter((model) => results.has(model.name)).map(panel));
   if (place) focusAgain(...place);
 }
@@ -212,6 +219,14 @@ function showGiven() {
   if (chips.length > 1) chips.push(html("button", { type: "button", onclick: () => say((two) => Object.assign(two, nothing())) }, "Forget all"));
   byId("given").hidden = chips.length === 0;
   byId("given").replaceChildren(...chips);
+}
+
+/** Where a word seems to be two tokens: ask whether the text is raw. */
+function showJoined() {
+  const found = [...results.values()].map((result) => result.joined).find(Boolean);
+  byId("joined").textContent = found
+    ? `“${found.join("")}” looks like two tokens, “${found[0]}” and “${found[1]}”. If this is ordinary text, tick “Raw text”.`
+    : "";
 }
 
 function panel(model) {
@@ -274,7 +289,7 @@ function stepper(sentence, rank) {
   const { log_prob: logProb } = sentence.trees[rank];
   const parts = [`Tree ${rank + 1} of ${count}`];
   if (logProb !== null) parts.push(`probability ${shown(Math.exp(logProb))}`);
-  if (sentence.fallback) parts.push(`fallback: ${sentence.fallback}`);
+  if (sentence.fallback) parts.push(FALLBACKS[sentence.fallback] ?? sentence.fallback);
   return html("div", { class: "row stepper" }, step(-1, "Better tree", "‹"), html("span", {}, parts.join(", ")), step(1, "Next tree", "›"));
 }
 

@@ -22,6 +22,9 @@ export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
+/** A tag, which may be broken after each feature. */
+export const breakable = (tag) => tag.split(/(?<=[|])/).flatMap((part) => [part, html("wbr")]);
+
 export const byId = (id) => document.getElementById(id);
 
 /** A probability for people: two digits, and never 1 or 0 unless it is that. */

@@ -74,11 +74,14 @@ function treeTags(sentence, rank) {
   return nodesOf(readTree(sentence.trees[rank].tree, sentence.words)).filter((node) => node.word !== undefined).map((node) => node.label);
 }
 
+const PLACES = { upos: 3, xpos: 4, feats: 5 };
+
 function conllu(words, tags, column) {
   const field = (text) => text.replace(/[\t\r\n]/g, "_");
   const rows = words.map((word, i) => {
     const row = [String(i + 1), field(word), "_", "_", "_", "_", "_", "_", "_", "_"];
-    row[column === "upos" ? 3 : 4] = field(tags[i]);
+    const values = field(tags[i]).split(" "); // one for each column, as in `upos+feats`
+    column.split("+").forEach((name, place) => (row[PLACES[name]] = values[place] ?? "_"));
     return row.join("\t");
   });
   return `# text = ${words.map(field).join(" ")}\n${rows.join("\n")}\n\n`;

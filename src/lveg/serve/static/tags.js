@@ -1,6 +1,6 @@
 // Tags with their alternatives, as a list of words.
 
-import { html, shown, svg } from "./dom.js";
+import { breakable, html, shown, svg } from "./dom.js";
 
 const SHOWN = 4; // alternatives of a word
 
@@ -14,10 +14,10 @@ export function tagList(sentence, title, { isMarked, choose }) {
     const shares = Object.entries(sentence.tags[i] ?? {}).slice(0, SHOWN);
     const others = shares.map(([tag, share]) => {
       const meter = svg("svg", { viewBox: "0 0 100 1", preserveAspectRatio: "none", class: "bar", "aria-hidden": "true" }, svg("rect", { width: 100 * share, height: 1 }));
-      return html("li", tag === best.tags[i] ? { class: "best" } : {}, html("span", {}, tag), meter, html("span", { class: "number" }, shown(share)));
+      return html("li", tag === best.tags[i] ? { class: "best" } : {}, html("span", {}, ...breakable(tag)), meter, html("span", { class: "number" }, shown(share)));
     });
     const described = `${best.tags[i]}, tag of ${word}${isMarked(i) ? ", as you said" : ""}`;
-    const tag = html("button", { type: "button", class: isMarked(i) ? "tag marked" : "tag", "aria-label": described, "data-key": i, "data-span": i }, best.tags[i]);
+    const tag = html("button", { type: "button", class: isMarked(i) ? "tag marked" : "tag", "aria-label": described, "data-key": i, "data-span": i }, ...breakable(best.tags[i]));
     tag.addEventListener("click", () => choose(i, tag));
     return html("li", {}, html("b", {}, word), tag, html("ul", { "aria-label": "Alternatives" }, ...others));
   });
