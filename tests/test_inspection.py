@@ -100,6 +100,7 @@ def test_products_have_a_part_for_each_grammar() -> None:
     both = combine([parser("gm"), parser("split-merge")])
     page = inspection_page(both, "both", ["NP"])
     assert page.count("<section") == 2
+    assert "parser: gm × split-merge" in page
     assert "Gaussians in the plane" in page
     assert "Split tree" in page
 

@@ -129,6 +129,7 @@ ODD_CALLS: dict[str, tuple[Callable[[Parser, Tagger], object], str]] = {
     "empty tagged word": (lambda _, tagger: tagger.tag([""]), "word 1 is empty"),
     "number": (lambda parser, _: parser.sample(["a", 3]), "word 2 is not a string: 3"),  # type: ignore[list-item]
     "nothing": (lambda _, tagger: tagger.tag(["a", None]), "word 2 is not a string: None"),  # type: ignore[list-item]
+    "no words": (lambda parser, _: parser.parse(None), "expected the words of a sentence, not None"),  # type: ignore[arg-type]
     "bytes": (lambda _, tagger: tagger.tag(b"ab"), "word 1 is not a string: 97"),  # type: ignore[arg-type]
     "decoder": (lambda parser, _: parser.parse(SENTENCE, "best"), "'best' is not one of"),
     "tag decoder": (lambda _, tagger: tagger.tag(SENTENCE, "mbr"), "'mbr' is not one of"),

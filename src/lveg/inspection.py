@@ -109,9 +109,8 @@ def _heading(prefix: str, insight: Insight, about: About) -> str:
 
 def _summary(model: Model, insights: Sequence[Insight], shown: int) -> str:
     facts = describe_model(model)
-    names = " × ".join(insight.model for insight in insights)
     total = sum(len(insight.symbols) for insight in insights)
-    parts = [f"{model.task} of model {model.family.name}" + (f" ({names})" if names != model.family.name else "")]
+    parts = [f"{model.task}: {model.family.title}"]
     parts += [f"{facts['train_sentences']:,} training sentences"] if "train_sentences" in facts else []
     parts += _score(facts.get("dev"))
     if shown < total:

@@ -43,6 +43,8 @@ def words_of(sentence: str | Sequence[str]) -> list[str]:
     """The words of a sentence, given as a list or as a text whose words are separated by white space."""
     if isinstance(sentence, str):
         return _WORD.findall(sentence)
+    if not isinstance(sentence, Iterable):
+        raise UsageError(f"expected the words of a sentence, not {sentence!r}")
     words = list(sentence)
     for number, word in enumerate(words, start=1):
         if not isinstance(word, str):

@@ -39,6 +39,11 @@ class Stored(ABC):
         weight: the treebank's own rule probabilities.
         """
 
+    @property
+    def title(self) -> str:
+        """What users call it: its name, unless it consists of other models."""
+        return self.name
+
     @abstractmethod
     def describe(self) -> Facts:
         """Its size, as shown to users."""

@@ -165,7 +165,7 @@ def _shown(posteriors: list[dict[str, float]]) -> list[dict[str, float]]:
 
 
 def _facts(name: str, model: Model) -> ModelFacts:
-    kind, tags = model.family.name, sorted(model.grammar.tags)
+    kind, tags = model.family.title, sorted(model.grammar.tags)
     if isinstance(model, Parser):
         return ModelFacts(name, "parser", kind, sorted(model.grammar.labels), tags, "xpos")
     return ModelFacts(name, "tagger", kind, [], tags, model.column)

@@ -40,7 +40,7 @@ def foreign_tag(grammar: Grammar, word: str) -> str | None:
     """A tag that the grammar does not have for a word; None if there is none."""
     lexical = np.arange(grammar.lexical_start, grammar.n_rules)
     own = grammar.rule_lhs[lexical[grammar.rule_left[lexical] == grammar.lexicon.word_ids.get(word, -1)]]
-    names = {grammar.symbols[symbol] for symbol in own.tolist()}
+    names = {grammar.symbols[symbol].label for symbol in own.tolist()}
     return next((tag for tag in grammar.tags if tag not in names), None)
 
 

@@ -81,6 +81,11 @@ class Contextual(ForestFamily):
             raise GrammarError("it needs a family whose rules can have factors, and contexts")
         return cls(family, tuple(cast(list[ForestContext], contexts)), least)
 
+    @property
+    def title(self) -> str:
+        """The family and the contexts."""
+        return f"{self.family.title} with {' and '.join(context.name for context in self.contexts)}"
+
     def describe(self) -> Facts:
         """Descriptions of the family and the contexts."""
         return {

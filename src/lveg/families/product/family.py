@@ -52,6 +52,11 @@ class Product(Judge):
         members = restore_nested(["parser"], cls.name, grammar, weight, arrays, facts)
         return cls(tuple(cast(list[Judge], members)))
 
+    @property
+    def title(self) -> str:
+        """The members."""
+        return " × ".join(member.title for member in self.members)
+
     def describe(self) -> Facts:
         """The descriptions of the members."""
         return {"members": [{"model": member.name, **member.describe()} for member in self.members]}
