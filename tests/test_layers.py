@@ -1,4 +1,4 @@
-"""Which part of the package may import which, and that families are not named outside their folders."""
+"""Which part of the package may import which; families named only in their folders; short commands."""
 
 from __future__ import annotations
 
@@ -187,3 +187,10 @@ def test_no_family_is_named_outside_its_folder(path: Path) -> None:
     known = names_of_families()
     assert {"gm", "lvg", "split-merge", "split_merge", "multi-scale", "multi_scale", "pcfg", "hmm"} <= known
     assert [f"{path.name}:{line}: {word}" for line, word in words_of(path) if word in known] == []
+
+
+def test_functions_of_the_command_line_are_short() -> None:
+    for path in sorted((SOURCE / "cli").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                assert (node.end_lineno or node.lineno) - node.lineno < 60, f"{path.name}: {node.name}"

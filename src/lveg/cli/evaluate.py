@@ -143,14 +143,10 @@ def evaluate(
     if tokens or work.is_tokeniser:
         unfit = {"--against": against, "--per-sentence": per_sentence, "--report": report, "--details": details}
         _evaluate_tokens(work, as_json, is_conllu, [name for name, given in unfit.items() if given])
+    elif is_conllu:
+        _show(_tag_report(work, column.value, train or [], calibration, asked), report, work, as_json, details)
     else:
-        if is_conllu:
-            found = _tag_report(work, column.value, train or [], calibration, asked)
-        else:
-            found = _bracket_report(work, kept, params, calibration, asked)
-        if report is not None:
-            _write_page(found, report, work)
-        _print(found, as_json, details)
+        _show(_bracket_report(work, kept, params, calibration, asked), report, work, as_json, details)
     announce_faults(work.faults.messages)
 
 
@@ -252,6 +248,13 @@ def _write_page(found: Report, path: Path, work: Analyses) -> None:
     other = None if work.against is None else work.against.name
     with open_output(str(path)) as stream:
         stream.write(report_page(found, Names(work.gold.name, "" if system is None else system.name, other)))
+
+
+def _show(found: Report, page: Path | None, work: Analyses, as_json: bool, details: bool) -> None:
+    """Write the page, if one is wanted, and print the report."""
+    if page is not None:
+        _write_page(found, page, work)
+    _print(found, as_json, details)
 
 
 def _print(found: Report, as_json: bool, details: bool) -> None:

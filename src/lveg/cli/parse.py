@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -149,19 +149,14 @@ def parse(
     """
     from lveg.annotate import ParseSettings, parse_all
     from lveg.cli.annotation import Annotation
-    from lveg.errors import UsageError
-    from lveg.output import parse_drawing, parse_explanation, parse_text
     from lveg.treebank.text import Reading
 
-    if prune_with is not None and constraints is not None:
-        raise UsageError("--prune-with and --constraints cannot be used together")
-    if explain and kbest > 1:
-        raise UsageError("--explain describes the best tree only: leave out --kbest")
+    _check_options(prune_with, constraints, explain, kbest)
     files = inputs or [STANDARD]
     check_outputs([out or STANDARD], [model, *files, *(others or []), prune_with, constraints])
     parser = load_parser(model, others)
     pruner = load_parser(prune_with) if prune_with else None
-    is_json, width = format is ParseFormat.jsonl, shutil.get_terminal_size().columns
+    is_json = format is ParseFormat.jsonl
     chosen = None if decoder is None else decoder.value
     settings = ParseSettings(chosen, kbest, p_min, is_json, max_words, gold_tags, pruner, prune_kbest, explain)
     found = find_tokeniser(raw, tokeniser, parser, model)
@@ -169,15 +164,34 @@ def parse(
     reading = Reading(given, parser.cleaning, column.value, tokeniser=found)
     job = Annotation("parsing", files, reading, out, skip_bad, quiet, parser.grammar.lexicon.word_ids)
     results = parse_all(parser, with_trees(job.sentences(), constraints), settings, thread_count(threads, files))
+    text = _writer(format, kbest > 1, len(files) > 1, explain)
+    job.write(results, text, fallback=lambda found: found.fallback)
+
+
+def _check_options(prune_with: Path | None, constraints: Path | None, explain: bool, kbest: int) -> None:
+    """Refuse options that cannot be used together."""
+    from lveg.errors import UsageError
+
+    if prune_with is not None and constraints is not None:
+        raise UsageError("--prune-with and --constraints cannot be used together")
+    if explain and kbest > 1:
+        raise UsageError("--explain describes the best tree only: leave out --kbest")
+
+
+def _writer(format: ParseFormat, several: bool, name_file: bool, explain: bool) -> Callable[[Input, Parse], str]:
+    """Returns a function for the text of a sentence's analysis. several: whether each has a list of trees."""
+    from lveg.output import parse_drawing, parse_explanation, parse_text
+
+    width = shutil.get_terminal_size().columns
 
     def text(sentence: Input, found: Parse) -> str:
         if format is ParseFormat.drawing:
             tree = parse_drawing(found, width)
         else:
-            tree = parse_text(sentence, found, format.value, kbest > 1, name_file=len(files) > 1)
-        return tree + parse_explanation(found) if explain and not is_json else tree
+            tree = parse_text(sentence, found, format.value, several, name_file)
+        return tree + parse_explanation(found) if explain and format is not ParseFormat.jsonl else tree
 
-    job.write(results, text, fallback=lambda found: found.fallback)
+    return text
 
 
 def with_trees(sentences: Iterable[Input], path: Path | None) -> Iterator[Input]:
