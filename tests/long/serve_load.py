@@ -28,6 +28,8 @@ ALLOWED = {200, 413, 422, 503, 504}
 MOST_GROWTH, MOST_RATIO = 0.05, 3.0
 SENTENCE = "The dog saw a cat in the long pipe . " * 3
 ANSWER_SECONDS = 60.0
+SATURATING = 4
+"""Clients per worker that keep it busy: with one, it would wait for the client between two answers."""
 
 
 @dataclass
@@ -175,8 +177,8 @@ async def run(root: int, port: int, seconds: float, workers: int, n_rude: int, t
     """Measure without load, then at `times` the capacity."""
     load, share = Load(seconds), max(seconds / 10, 1.0)
     load.p99_alone = p99(await closed_loop(port, 1, share))
-    load.capacity = len(await closed_loop(port, workers, share)) / share
-    load.offered = times * max(load.capacity, 1.0)
+    load.capacity = len(await closed_loop(port, SATURATING * workers, share)) / share
+    wanted = times * max(load.capacity, 1.0)
     dice, statuses, taken, seen = random.Random(1), Counter[int](), list[float](), Counter[str]()
     begun, cpu, late = time.perf_counter(), time.process_time(), list[float]()
     until = begun + seconds
@@ -193,14 +195,17 @@ async def run(root: int, port: int, seconds: float, workers: int, n_rude: int, t
         if status == 200:
             taken.append(one)
 
+    count, due = 0, begun  # by the clock: a late wake-up must not lower the rate
     while (now := time.perf_counter()) < until:
         if not load.bytes_before and now > begun + seconds / 5:
             load.bytes_before = memory_of(root)
-        task = asyncio.create_task(ask(port, request_of(dice)))
-        asked.add(task)
-        task.add_done_callback(note)
-        await asyncio.sleep(dice.expovariate(load.offered))
-    load.bytes_after = memory_of(root)
+        while due <= now:
+            task = asyncio.create_task(ask(port, request_of(dice)))
+            asked.add(task)
+            task.add_done_callback(note)
+            count, due = count + 1, due + dice.expovariate(wanted)
+        await asyncio.sleep(max(due - time.perf_counter(), 0.0))
+    load.bytes_after, load.offered = memory_of(root), count / seconds
     if asked:
         await asyncio.wait(asked)
     await asyncio.sleep(0)
