@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,17 @@ import pytest
 from golden.make import HERE, SENTENCES
 from small import packed
 
+import lveg.families.gm.family as gm_module
+import lveg.families.shared.family as shared_module
+import lveg.grammar.grammar as grammar_module
 from lveg._version import __version__
+from lveg.chart.tag_chain import tag_chain
 from lveg.container import unpack
 from lveg.errors import GrammarError, ModelError
 from lveg.families.gm.family import plan
 from lveg.kernels.gm_plan import number_blocks
 from lveg.model import Parser, combine
-from lveg.model_io import load_model, model_of
+from lveg.model_io import load_model, model_bytes, model_of
 from lveg.text.expansions import Expansions
 from lveg.training import train_parser, train_tagger
 from lveg.trees import Tree
@@ -174,6 +179,87 @@ def test_more_components_than_fit() -> None:
     ptr = np.arange(parser.grammar.n_rules + 1, dtype=np.int32) * np.int32(60_000)
     *_, slots, rules, begins = number_blocks(plan(forest), ptr)
     assert (len(slots), len(rules), begins.tolist()) == (0, 0, [-1])
+
+
+# Files of less than a megabyte with tables that are not linear in it.
+
+
+def one_word_trees(count: int) -> list[Tree]:
+    """Trees of one word each, all with other tags."""
+    return [Tree("S", [Tree(f"T{number}", (), f"w{number}")]) for number in range(count)] * 2
+
+
+def test_tables_of_symbols_and_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = one_word_trees(1450)
+    with pytest.raises(GrammarError, match="1,451 symbols, 1,450 of them tags"):
+        train_parser(trees, model="pcfg")
+    with monkeypatch.context() as patch:
+        patch.setattr(grammar_module, "MOST_ENTRIES", 2**30)
+        data = model_bytes(train_parser(trees, model="pcfg"))
+    with pytest.raises(ModelError, match="tables of them would be too large"):
+        model_of(data, "x")
+
+
+def test_many_symbols_need_no_table_of_their_pairs() -> None:
+    pair = Tree("A", (), "a"), Tree("B", (), "b")
+    trees = [Tree("S", [Tree(f"P{number}", pair), Tree("B", (), "c")]) for number in range(9999)]
+    parser = train_parser(trees, model="pcfg")
+    tracemalloc.start()
+    chain = tag_chain(parser.grammar, parser.weight)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert chain.ends.shape == (3, parser.grammar.n_nonterminals)
+    assert peak < 50 * 2**20
+
+
+def test_a_unary_chain_of_any_length() -> None:
+    header, arrays = parts_of("parser-pcfg")
+    header["paths"][0] = ["A"] * (2**22 // len(header["paths"]) + 1)
+    assert "a unary chain of" in refused(header, arrays)
+
+
+def test_a_root_over_a_part_of_a_phrase() -> None:
+    header, arrays = parts_of("parser-pcfg")
+    arrays["rule_left"] = arrays["rule_left"].copy()
+    part = next(number for number, symbol in enumerate(header["symbols"]) if symbol[0] == "part")
+    arrays["rule_left"][header["n_binary"] + header["n_unary"]] = part
+    assert "a part of a phrase is a whole tree" in refused(header, arrays)
+
+
+def test_a_tag_with_any_number_of_attributes() -> None:
+    header, arrays = parts_of("tagger-factored")
+    header["symbols"][-1][1] += "|x" * 300
+    assert "attributes; there may be at most 256" in refused(header, arrays)
+
+
+def test_pruners_of_pruners() -> None:
+    header, arrays = parts_of("tagger-gaussian")  # each level would have tables of its own
+    header["facts"]["parts"][-1]["facts"]["least"] = 0.1
+    assert "its pruner is not a chain with contexts" in refused(header, arrays)
+    header, arrays = parts_of("tagger-gaussian")
+    header["facts"]["parts"][0] = {"name": "forms", "facts": header["facts"]["parts"][-1]["facts"]}
+    assert "a family whose tags can have factors" in refused(header, arrays)
+
+
+def test_too_many_parts_of_parts() -> None:
+    header, arrays = parts_of("parser-pcfg")
+    inner = {"parts": [{"name": "pcfg", "facts": {}}] * 10, "least": 0.0}
+    header["family"], header["facts"] = "product", {"parts": [{"name": "contextual", "facts": inner}] * 60}
+    assert "more than 512 parts" in refused(header, arrays)
+
+
+def test_tables_of_shared_components(monkeypatch: pytest.MonkeyPatch) -> None:
+    header, arrays = parts_of("parser-shared")
+    monkeypatch.setattr(shared_module, "MOST_OVERLAPS", 10)
+    assert "are too many for its rules" in refused(header, arrays)
+
+
+def test_more_overlaps_of_components_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gm_module, "MOST_OVERLAPS", 10)
+    parser = load_model(GOLDEN / "parser-gm.model")
+    assert isinstance(parser, Parser)
+    assert parser.parse(SENTENCES[0]).fallback == "pcfg"
+    assert len(parser.sample(SENTENCES[0], 2)) == 2
 
 
 AUDIT = """

@@ -103,7 +103,7 @@ class TestValues:
 
             count: int = with_default(Sample, "count", 8)
 
-        (one, other) = (next(describe(owner)) for owner in (Sample, Other))
+        (one, other) = (describe(owner)[0] for owner in (Sample, Other))
         assert (one.default, other.default) == (4, 8)
         assert one.option == other.option
         with pytest.raises(UsageError, match="--count 99: expected at most 64"):

@@ -18,7 +18,7 @@ from lveg.families.family import check_arrays
 from lveg.families.forest import Judge
 from lveg.families.registry import kinds
 from lveg.grammar.binarise import Binarisation
-from lveg.grammar.grammar import NONE, Floats, Grammar, Ints, check_labels
+from lveg.grammar.grammar import NONE, Floats, Grammar, Ints, check_labels, check_tables
 from lveg.grammar.lexicon import Lexicon
 from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
 from lveg.grammar.unknown import SCHEMES, UNKNOWN
@@ -228,7 +228,9 @@ def _model(header: _Header, arrays: dict[str, Any]) -> Loaded:
     if kind is None:
         name = repr(f"{header.task[:40]} of model {header.family[:40]}")[1:-1]  # on one line, whatever it is
         raise ModelError(f"holds a {name}, which is not installed here")
-    if header.task != "parser":
+    if header.task == "parser":
+        check_tables(grammar)
+    else:
         _check_tag_grammar(grammar)
         _check_probabilities(grammar, weight)
     learned = {name.removeprefix(_FAMILY): array for name, array in arrays.items() if name not in own}
@@ -274,6 +276,8 @@ def _check_rules(grammar: Grammar) -> None:
         for index, symbol in enumerate(grammar.symbols)
     ):
         raise ModelError("is damaged: a symbol is of the wrong kind")
+    if grammar.is_part[grammar.rule_left[grammar.kind_slice("root")]].any():
+        raise ModelError("is damaged: a part of a phrase is a whole tree")
     size, columns = max(len(grammar.symbols), grammar.lexicon.n_terminals) + 1, _columns(grammar)
     for kind in ("binary", "unary", "root", "lexical"):
         lhs, left, right = (column[grammar.kind_slice(kind)].astype(np.int64) for column in columns)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import types
 import typing
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import cache
 from typing import Any, Self, cast
 
 from lveg.errors import UsageError
@@ -149,12 +150,11 @@ class Options:
         }
 
 
-def describe(owner: type) -> Iterator[Described]:
+@cache
+def describe(owner: type) -> tuple[Described, ...]:
     """The options of a class, in order."""
     hints = typing.get_type_hints(owner)
-    for item in fields(owner):
-        if _KEY in item.metadata:
-            yield _described(item, hints[item.name])
+    return tuple(_described(item, hints[item.name]) for item in fields(owner) if _KEY in item.metadata)
 
 
 def _described(item: Field[Any], hint: Any) -> Described:

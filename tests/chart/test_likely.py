@@ -25,6 +25,7 @@ from oracles import (
     total,
 )
 
+import lveg.chart.tag_chain as tag_chain_module
 from lveg.chart import coarse
 from lveg.chart.coarse import CoarseParser
 from lveg.chart.tag_chain import tag_chain
@@ -95,7 +96,9 @@ def finite_toy(dice: random.Random) -> Toy:
     return Toy(symbols, n, ["a"], binary + unary + roots + lexical)
 
 
-def test_tag_statistics_equal_those_of_all_trees() -> None:
+@pytest.mark.parametrize("most_dense", [512, 0], ids=["by doubling", "step by step"])
+def test_tag_statistics_equal_those_of_all_trees(most_dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tag_chain_module, "_MOST_DENSE", most_dense)
     dice = random.Random(5)
     for _ in range(20):
         toy = finite_toy(dice)

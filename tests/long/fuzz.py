@@ -144,7 +144,8 @@ def _child(name: str, seed: int, first: int, count: int, folder: Path) -> None:
         with suppress(Exception):  # it will be found again below
             target.run(data_of(target, seed, first + number))
     begun = time.process_time()
-    last_peak = start_peak = _peak()
+    peak = _Peak()
+    last_peak = start_peak = peak.now()
     compiled: list[int] = []
     with (
         open(folder / "counter", "r+b") as stream,
@@ -162,21 +163,36 @@ def _child(name: str, seed: int, first: int, count: int, folder: Path) -> None:
                 told = "the message has several lines" if "\n" in str(error) else ""
             except Exception:
                 told = traceback.format_exc()
-            seconds, peak = 0.0 if compiled else time.process_time() - before, _peak()  # compiled once, for all
+            seconds = 0.0 if compiled else time.process_time() - before  # compiled once, for all
+            more, last_peak = peak.now() - last_peak, peak.now()
             if seconds > max(MOST_SECONDS, SECONDS_PER_BYTE * len(data)):
                 told += f"it took {seconds:.2f} s"
-            if peak - last_peak > MOST_BYTES:
-                told += f"it took {(peak - last_peak) / 2**20:,.0f} MiB"
+            if more > MOST_BYTES:
+                told += f"it took {more / 2**20:,.0f} MiB"
             if told:
                 record.failures.append(_saved(folder, name, seed, number, data, told))
             if seconds > record.slowest:
                 record.slowest, record.slowest_input = seconds, number
-            last_peak = peak
             record.inputs += 1
             if len(record.failures) >= MOST_FAILURES:
                 break
     record.seconds, record.peak_bytes = time.process_time() - begun, last_peak - start_peak
     (folder / "record.json").write_text(json.dumps(asdict(record)))
+
+
+class _Peak:
+    """The largest memory of this process so far; it is read only after page faults, since only they raise it."""
+
+    def __init__(self) -> None:
+        self.faults, self.bytes = -1, 0
+
+    def now(self) -> int:
+        """The number of bytes."""
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        faults = usage.ru_minflt + usage.ru_majflt
+        if faults != self.faults:
+            self.faults, self.bytes = faults, _peak()
+        return self.bytes
 
 
 def _peak() -> int:

@@ -12,8 +12,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import numpy as np
-from golden.make import HERE, SENTENCES
+from golden.make import HERE
 from long.fuzz import Mutator, Target
 from small import DATA, packed
 
@@ -90,7 +91,7 @@ class Models:
         if random.random() < 0.05:
             return self.bytes(random)
         text, arrays = random.choice(self.parts)
-        header, arrays = json.loads(text), dict(arrays)
+        header, arrays = msgspec.json.decode(text), dict(arrays)
         for _ in range(random.choice((1, 1, 1, 2, 4))):
             match random.randrange(7):
                 case 0 | 1:
@@ -104,14 +105,14 @@ class Models:
                 case _:
                     self._mix(header, arrays, random)
         try:
-            return packed(json.dumps(header), arrays)
+            return packed(text_of(header), arrays)
         except (KeyError, ValueError):  # a type that cannot be stored
-            return packed(json.dumps(header), {})
+            return packed(text_of(header), {})
 
     def _mix(self, header: dict[str, Any], arrays: dict[str, Any], random: Random) -> None:
         """Take a field or some arrays from another model, or change arrays together."""
         text, others = random.choice(self.parts)
-        other = json.loads(text)
+        other = msgspec.json.decode(text)
         match random.randrange(5):
             case 0:
                 name = random.choice(list(other))
@@ -144,6 +145,14 @@ class Models:
                 names = random.choices(sorted(arrays), k=2) if arrays else []
                 if names:
                     arrays[names[0]], arrays[names[1]] = arrays[names[1]], arrays[names[0]]
+
+
+def text_of(header: dict[str, Any]) -> str:
+    """The header as JSON; the fast encoder does not write integers of more than 64 bits."""
+    try:
+        return msgspec.json.encode(header).decode()
+    except OverflowError:
+        return json.dumps(header)
 
 
 def change_json(value: Any, random: Random) -> None:
@@ -231,16 +240,20 @@ def random_like(array: Any, random: Random) -> Any:
     return np.zeros_like(array)
 
 
+ASKED = ("The dog zworks ( 12 .", "a")
+"""Words that the models know, words that they do not know, and a single word."""
+
+
 def use(model: Loaded) -> None:
     """Ask a model everything that a user would: its facts, and answers, which must be well formed."""
     describe_model(model)
     if isinstance(model, Parser):
-        for text in SENTENCES:
+        for text in ASKED:
             parse = model.parse(text, count=2, marginals=True)
             assert parse.tree.words() == parse.words
-        model.sample(SENTENCES[0], 2)
+        model.sample(ASKED[0], 2)
     elif isinstance(model, Tagger):
-        for tagging in (*model.tag_all(SENTENCES), model.tag(SENTENCES[0], count=2)):
+        for tagging in (*model.tag_chunk(ASKED), model.tag(ASKED[0], count=2)):
             assert len(tagging.tags) == len(tagging.words)
         if model.tokeniser is not None:
             check_sentences(model.tokeniser, "A dog. It's (1) a-b!")
@@ -284,7 +297,7 @@ def brackets_target() -> Target:
                     for scheme in schemes:
                         assert debinarise(binarise(cleaned, scheme), cleaned.words()).words() == cleaned.words()
 
-    seeds = [head_of("demo-train.mrg", size) for size in (300, 600)]
+    seeds = [head_of("demo-train.mrg", size) for size in (200, 400)]
     seeds += [b"( (S (NP-SBJ=2 (-NONE- *T*-1)) (VP (V a b))) )\n", b"(())\n(TOP)\n", b"(S (A (B (C (D d)))))", b""]
     tokens = [
         b"(",
@@ -410,8 +423,9 @@ def text_target() -> Target:
             check_sentences(learned, text[:20_000])
 
     seeds = [
-        "Mr. X. didn't say \"no\" (at 3.5% -- or $1,000.50) to a@b.org; see http://x.org/a?b=1. It's the U.S. He left.",
-        "The dogs can't sleep.\n\nDr. X-1 saw 3.5 \u00fc. I'd've gone\u2026 \u201cYes,\u201d she said\u2014no!",
+        "Mr. X. didn't say \"no\" (at 3.5% -- or $1,000.50).",
+        "To a@b.org; see http://x.org/a?b=1. It's the U.S. He left.",
+        "Dogs can't sleep.\n\nDr. X-1 saw 3.5 \u00fc.", "I'd've gone\u2026 \u201cYes,\u201d she said\u2014no!",
         "A. B. C. d. E.", "",
     ]  # fmt: skip
     tokens = [

@@ -28,11 +28,17 @@ ALLOWED = {200, 413, 422, 503, 504}
 MOST_GROWTH, MOST_RATIO = 0.05, 3.0
 SENTENCE = "The dog saw a cat in the long pipe . " * 3
 ANSWER_SECONDS = 60.0
+SATURATING = 4
+"""Clients per worker that keep it busy: with one, it would wait for the client between two answers."""
 
 
 @dataclass
 class Load:
-    """What happened: rates per second, seconds of accepted requests, bytes of the server with its workers."""
+    """What happened: rates per second, seconds of accepted requests, bytes of the server with its workers.
+
+    lag_p99, share: how late this program itself is when it should wake up, in seconds, and its share of a core. Both
+    must be small, or what is measured is the program and not the server.
+    """
 
     seconds: float
     capacity: float = 0.0
@@ -44,6 +50,8 @@ class Load:
     bytes_before: int = 0
     bytes_after: int = 0
     rude: dict[str, int] = field(default_factory=dict)
+    lag_p99: float = 0.0
+    share: float = 0.0
 
     @property
     def problems(self) -> list[str]:
@@ -153,23 +161,31 @@ async def closed_loop(port: int, clients: int, seconds: float) -> list[float]:
     return found
 
 
+async def lags(until: float, found: list[float]) -> None:
+    """How late a sleep ends, again and again: what this program adds to every time that it measures."""
+    while (begun := time.perf_counter()) < until:
+        await asyncio.sleep(0.02)
+        found.append(time.perf_counter() - begun - 0.02)
+
+
 def p99(values: list[float]) -> float:
     """The 99th percentile."""
     return sorted(values)[int(0.99 * (len(values) - 1))] if values else 0.0
 
 
-async def run(root: int, port: int, seconds: float, workers: int, n_rude: int) -> Load:
-    """Measure without load, then at twice the capacity."""
+async def run(root: int, port: int, seconds: float, workers: int, n_rude: int, times: float = 2.0) -> Load:
+    """Measure without load, then at `times` the capacity."""
     load, share = Load(seconds), max(seconds / 10, 1.0)
     load.p99_alone = p99(await closed_loop(port, 1, share))
-    load.capacity = len(await closed_loop(port, workers, share)) / share
-    load.offered = 2.0 * max(load.capacity, 1.0)
+    load.capacity = len(await closed_loop(port, SATURATING * workers, share)) / share
+    wanted = times * max(load.capacity, 1.0)
     dice, statuses, taken, seen = random.Random(1), Counter[int](), list[float](), Counter[str]()
-    begun = time.perf_counter()
+    begun, cpu, late = time.perf_counter(), time.process_time(), list[float]()
     until = begun + seconds
     others = [
         asyncio.create_task(rude(port, kind, until, seen)) for kind in ("slow", "silent", "header", "unread") * n_rude
     ]
+    others.append(asyncio.create_task(lags(until, late)))
     asked: set[asyncio.Task[tuple[int, float]]] = set()
 
     def note(task: asyncio.Task[tuple[int, float]]) -> None:
@@ -179,27 +195,31 @@ async def run(root: int, port: int, seconds: float, workers: int, n_rude: int) -
         if status == 200:
             taken.append(one)
 
+    count, due = 0, begun  # by the clock: a late wake-up must not lower the rate
     while (now := time.perf_counter()) < until:
         if not load.bytes_before and now > begun + seconds / 5:
             load.bytes_before = memory_of(root)
-        task = asyncio.create_task(ask(port, request_of(dice)))
-        asked.add(task)
-        task.add_done_callback(note)
-        await asyncio.sleep(dice.expovariate(load.offered))
-    load.bytes_after = memory_of(root)
+        while due <= now:
+            task = asyncio.create_task(ask(port, request_of(dice)))
+            asked.add(task)
+            task.add_done_callback(note)
+            count, due = count + 1, due + dice.expovariate(wanted)
+        await asyncio.sleep(max(due - time.perf_counter(), 0.0))
+    load.bytes_after, load.offered = memory_of(root), count / seconds
     if asked:
         await asyncio.wait(asked)
     await asyncio.sleep(0)
     await asyncio.gather(*others)
     load.lost = statuses.pop(0, 0)
     load.statuses, load.p99, load.rude = dict(statuses), p99(taken), dict(seen)
+    load.lag_p99, load.share = p99(late), (time.process_time() - cpu) / (time.perf_counter() - begun)
     return load
 
 
-def load_of(model: Path, seconds: float, workers: int = 2, n_rude: int = 15) -> Load:
-    """Serve a model and load it for that many seconds. n_rude: clients of each rude kind."""
+def load_of(model: Path, seconds: float, workers: int = 2, n_rude: int = 15, times: float = 2.0) -> Load:
+    """Serve a model and load it for that many seconds. n_rude: clients of each rude kind. times: of its capacity."""
     with serving(model, workers) as (root, port):
-        return asyncio.run(run(root, port, seconds, workers, n_rude))
+        return asyncio.run(run(root, port, seconds, workers, n_rude, times))
 
 
 def main() -> int:
@@ -209,8 +229,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rude", type=int, default=15, help="clients of each rude kind")
+    parser.add_argument("--times", type=float, default=2.0, help="the load, in multiples of what the service can hold")
     given = parser.parse_args()
-    load = load_of(given.model, given.seconds, given.workers, given.rude)
+    load = load_of(given.model, given.seconds, given.workers, given.rude, given.times)
     print(json.dumps(asdict(load) | {"problems": load.problems}, indent=1))
     return int(bool(load.problems))
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from long.serve_load import ALLOWED, MODEL, load_of
 
-from lveg.serve.pool import FEW, LASTING, QUEUE, Pool
+from lveg.serve.pool import FEW, HEAVY, LASTING, QUEUE, Demand, Pool
 from lveg.serve.problems import ApiError
 
 HASTY = """
@@ -113,10 +113,15 @@ def test_twice_the_load_that_it_can_hold() -> None:
     assert load.lost == 0
 
 
-def pool_with(pending: int, calm: float, refused: float) -> Any:
-    """A pool of one worker in a state, without its process."""
+def pool_with(pending: int, calm: float, refused: float, load: float) -> Any:
+    """A pool of one worker in a state, without its process. load: of the last second, including the next request."""
     pool = Pool.__new__(Pool)
     pool.size, pool.pending, pool.calm, pool.refused, pool.deadline = 1, pending, calm, refused, 0.01
+    pool.demand = Demand(1)
+    pool.demand.seconds = 0.01
+    now = time.monotonic()
+    for _ in range(round(load * LASTING / 0.01) - 1):
+        pool.demand.arrive(now)
     return pool
 
 
@@ -132,18 +137,34 @@ async def is_taken(pool: Pool) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("pending", "calm", "refused", "taken"),
+    ("pending", "calm", "refused", "load", "taken"),
     [
-        (QUEUE - 1, 0.0, 99.0, True),
-        (QUEUE, 0.0, 99.0, False),
-        (FEW, 2 * LASTING, 99.0, False),
-        (FEW - 1, 2 * LASTING, 99.0, True),
-        (FEW, 0.0, LASTING / 2, False),
+        (QUEUE - 1, 0.0, 99.0, 2.0, True),
+        (QUEUE, 0.0, 99.0, 2.0, False),
+        (FEW, 2 * LASTING, 99.0, 2.0, False),
+        (FEW - 1, 2 * LASTING, 99.0, 2.0, True),
+        (FEW, 0.0, LASTING / 2, 2.0, False),
+        (FEW, 2 * LASTING, LASTING / 2, HEAVY - 0.1, True),
+        (FEW, 2 * LASTING, LASTING / 2, HEAVY + 0.1, False),
     ],
-    ids=["burst", "full", "lasting", "soon", "refused"],
+    ids=["burst", "full", "lasting", "soon", "refused", "light", "heavy"],
 )
-def test_a_burst_may_wait_but_lasting_load_may_not(pending: int, calm: float, refused: float, taken: bool) -> None:
+def test_a_burst_may_wait_but_lasting_load_may_not(
+    pending: int, calm: float, refused: float, load: float, taken: bool
+) -> None:
     import asyncio
 
     now = time.monotonic()
-    assert asyncio.run(is_taken(pool_with(pending, now - calm, now - refused))) is taken
+    assert asyncio.run(is_taken(pool_with(pending, now - calm, now - refused, load))) is taken
+
+
+def test_the_load_is_that_of_late() -> None:
+    demand = Demand(2)
+    assert demand.arrive(0.0) == 0.0  # nothing was answered yet
+    for _ in range(200):
+        demand.answered(0.5)
+    assert demand.seconds == pytest.approx(0.5)
+    for number in range(50):  # ten in a second, for five seconds: two workers answer four
+        load = demand.arrive(1.0 + number / 10)
+    assert load == pytest.approx(2.5, abs=0.2)
+    assert demand.arrive(60.0) < 0.2

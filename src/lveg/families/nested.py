@@ -13,6 +13,22 @@ MOST_PARTS = 64
 """Maximum number of parts: each may take as long as a whole model."""
 
 
+MOST_IN_ALL = 512
+"""Maximum number of parts, parts of parts, and so on: enough for a product of many models with contexts."""
+
+
+def check_total(facts: Facts) -> None:
+    """Raise an error if there are too many parts in all, at any depth."""
+    count, waiting = 0, [facts]
+    while waiting:
+        listed = waiting.pop().get("parts")
+        inner = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
+        count += len(inner)
+        if count > MOST_IN_ALL:
+            raise GrammarError(f"it has more than {MOST_IN_ALL} parts")
+        waiting += [part["facts"] for part in inner if isinstance(part.get("facts"), dict)]
+
+
 def check_count(parts: Sequence[object]) -> None:
     """Raise an error if there are too many parts."""
     if len(parts) > MOST_PARTS:
@@ -43,6 +59,7 @@ def restore_nested(
     if list(facts) != ["parts"] or not isinstance(listed, list) or not listed:
         raise GrammarError("its parts are not listed")
     check_count(listed)
+    check_total(facts)
     parts: list[Stored] = []
     for number, item in enumerate(listed):
         if not isinstance(item, dict) or set(item) != {"name", "facts"} or not isinstance(item["facts"], dict):

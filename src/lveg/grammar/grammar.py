@@ -16,7 +16,7 @@ import numpy.typing as npt
 from lveg.errors import GrammarError
 from lveg.grammar.binarise import Binarisation, Derivation, Step, binarise
 from lveg.grammar.lexicon import Lexicon, LexiconOptions, Tagged, WordCounts, build_lexicon, count_words
-from lveg.grammar.symbols import PHRASE, TAG, Symbol
+from lveg.grammar.symbols import PART, PHRASE, TAG, Symbol
 from lveg.trees import UNWRITABLE, Tree
 
 Ints = npt.NDArray[np.int32]
@@ -24,6 +24,9 @@ Floats = npt.NDArray[np.float64]
 
 NONE = -1
 """Instead of a symbol: no such slot, or ROOT as left-hand side."""
+
+LIKELY = 0.1
+"""Minimum share of a likely tag of a word."""
 
 
 @dataclass(frozen=True)
@@ -110,15 +113,14 @@ class Grammar:
 
     def kind_slice(self, kind: str) -> slice:
         """The range of rules of a kind: binary, unary, root or lexical."""
-        starts = {
-            "binary": (0, self.unary_start),
-            "unary": (self.unary_start, self.root_start),
-            "root": (self.root_start, self.lexical_start),
-            "lexical": (self.lexical_start, self.n_rules),
-        }
-        return slice(*starts[kind])
+        return self._slices[kind]
 
-    @property
+    @cached_property
+    def _slices(self) -> dict[str, slice]:
+        ends = (0, self.unary_start, self.root_start, self.lexical_start, self.n_rules)
+        return dict(zip(("binary", "unary", "root", "lexical"), map(slice, ends, ends[1:]), strict=False))
+
+    @cached_property
     def tags(self) -> tuple[str, ...]:
         """The tags' labels, in the order of their symbols."""
         return tuple(symbol.label for symbol in self.symbols[self.n_nonterminals :])
@@ -175,6 +177,26 @@ class Grammar:
         return table
 
     @cached_property
+    def likely_tags(self) -> tuple[list[int], list[tuple[int, ...]]]:
+        """For each terminal its most frequent tag, the first of several, and all tags with a share of at least LIKELY.
+
+        Tags are numbered among the tags.
+        """
+        lexical = self.kind_slice("lexical")
+        terminal, tag = self.rule_left[lexical], self.rule_lhs[lexical] - self.n_nonterminals
+        count = self.count[lexical]
+        total = np.bincount(terminal, count, self.lexicon.n_terminals)
+        is_likely = count / np.maximum(total, 1e-300)[terminal] >= LIKELY
+        commonest = np.zeros(self.lexicon.n_terminals, np.int64)
+        order = np.lexsort((-tag, count))  # so that the largest count, and among equals the lowest tag, comes last
+        commonest[terminal[order]] = tag[order]
+        commonest[total == 0.0] = 0
+        sets: list[list[int]] = [[] for _ in range(self.lexicon.n_terminals)]
+        for word, one in zip(terminal[is_likely].tolist(), tag[is_likely].tolist(), strict=True):
+            sets[word].append(one)
+        return commonest.tolist(), [tuple(sorted(tags)) for tags in sets]
+
+    @cached_property
     def is_phrase(self) -> npt.NDArray[np.bool_]:
         """Whether each symbol is a complete constituent."""
         return np.array([symbol.kind == PHRASE for symbol in self.symbols], dtype=bool)
@@ -183,6 +205,11 @@ class Grammar:
     def symbol_ids(self) -> dict[Symbol, int]:
         """The number of each symbol."""
         return {symbol: index for index, symbol in enumerate(self.symbols)}
+
+    @cached_property
+    def is_part(self) -> npt.NDArray[np.bool_]:
+        """Whether each symbol is a part of a constituent."""
+        return np.array([symbol.kind == PART for symbol in self.symbols], dtype=bool)
 
     @cached_property
     def _rule_ids(self) -> dict[tuple[int, int, int, tuple[str, ...]], int]:
@@ -260,6 +287,21 @@ def check_labels(grammar: Grammar, in_brackets: bool) -> None:
             )
 
 
+MOST_ENTRIES = 2**21
+"""Maximum size of a table: of symbols and tags, and of unary rules and the labels of their chains. Charts need several
+of the former, with 8 bytes for each entry. Grammars of treebanks are far below it."""
+
+
+def check_tables(grammar: Grammar) -> None:
+    """Raise an error if tables of the symbols of a tree grammar would be too large, however few rules there are."""
+    n_symbols, n_tags = len(grammar.symbols), len(grammar.tags)
+    if n_symbols * (n_tags + 1) > MOST_ENTRIES:
+        raise GrammarError(f"it has {n_symbols:,} symbols, {n_tags:,} of them tags: tables of them would be too large")
+    longest = max((len(path) for path in grammar.paths), default=0)
+    if len(grammar.paths) * longest > MOST_ENTRIES:
+        raise GrammarError(f"it has a unary chain of {longest:,} labels: tables of chains would be too large")
+
+
 def same_rules(one: Grammar, other: Grammar) -> bool:
     """Whether two grammars have the same symbols, rules and terminals, whatever their counts."""
     arrays = ("rule_lhs", "rule_left", "rule_right")
@@ -305,6 +347,8 @@ class Tally:
         """The grammar of these rules and words, checked: see `check_labels`."""
         grammar = build_grammar(self.rules, self.words, options, self.hash.text)
         check_labels(grammar, in_brackets)
+        if in_brackets:
+            check_tables(grammar)
         return grammar
 
 

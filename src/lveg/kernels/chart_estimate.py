@@ -35,6 +35,16 @@ class Estimate(NamedTuple):
 
 
 @lean_kernel
+def add_sparse(row: Any, column: Any, value: Any, dense: Any, into: Any) -> None:
+    """Add the product of a sparse matrix, with a value at each (row, column), and a dense one (columns, width)."""
+    for place in range(row.shape[0]):
+        one = value[place]
+        if one != 0.0:
+            for at in range(dense.shape[1]):
+                into[row[place], at] += one * dense[column[place], at]
+
+
+@lean_kernel
 def estimate_side(
     follows: Any,
     table: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -20,12 +21,18 @@ from lveg.serve.supplies import Supplies
 COMPILING = "compiling"
 """What a worker says once if it has to compile kernels."""
 
-QUEUE, FEW = 8, 2
+QUEUE, FEW = 4, 1
 """How many requests per worker the server takes at a time; all but one of them wait. Under lasting load it takes only
 few: they are answered soon, and the others are told at once that the server is busy."""
 
 LASTING = 1.0
 """Seconds after which load is lasting: requests have always waited, or were refused."""
+
+HEAVY = 0.9
+"""Load above which the server takes only few requests, if it lasts; 1 is all that the workers can answer."""
+
+_SPAN = 4  # answers per worker: the load is that of at least so long
+_NEWEST = 0.1  # the share of the newest answer in the mean
 
 RETRY = 1.0
 """Seconds until a worker that could not start is started again."""
@@ -106,6 +113,26 @@ def work(connection: Connection, supplies: Supplies) -> None:
         connection.send(error)
 
 
+class Demand:
+    """The load of some workers: 1 if requests arrive as fast as they can be answered."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers, self.seconds = workers, 0.0
+        self._arrivals: deque[float] = deque()
+
+    def arrive(self, now: float) -> float:
+        """Count a request; returns the load of late."""
+        span = max(LASTING, _SPAN * self.seconds)
+        self._arrivals.append(now)
+        while self._arrivals[0] < now - span:
+            self._arrivals.popleft()
+        return len(self._arrivals) * self.seconds / (span * self.workers)
+
+    def answered(self, seconds: float) -> None:
+        """Note how long a worker took for an answer; old answers count less and less."""
+        self.seconds += _NEWEST * (seconds - self.seconds)
+
+
 class Pool:
     """Workers, and the requests that wait for them."""
 
@@ -116,6 +143,7 @@ class Pool:
         self.supplies, self.size, self.deadline = supplies, workers, deadline
         self.pending = 0
         self.calm = self.refused = -LASTING
+        self.demand = Demand(workers)
         self.is_open = True
         self.threads = ThreadPoolExecutor(2 * workers)  # each worker is waited for by one, and replaced by one
         self.workers = [Worker(supplies)]
@@ -160,7 +188,8 @@ class Pool:
         now = time.monotonic()
         if self.pending < self.size:
             self.calm = now
-        is_lasting = now - self.calm > LASTING or now - self.refused < LASTING
+        is_heavy = self.demand.arrive(now) > HEAVY  # otherwise a refusal would lead to others for as long as any come
+        is_lasting = is_heavy and (now - self.calm > LASTING or now - self.refused < LASTING)
         if self.pending >= (FEW if is_lasting else QUEUE) * self.size:
             self.refused = now
             raise busy()
@@ -178,9 +207,11 @@ class Pool:
         try:
             if not await is_wanted():
                 return b""
-            seconds = end - time.monotonic()
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self.threads, worker.ask, request, seconds, self.deadline)
+            begun, loop = time.monotonic(), asyncio.get_running_loop()
+            try:
+                return await loop.run_in_executor(self.threads, worker.ask, request, end - begun, self.deadline)
+            finally:
+                self.demand.answered(time.monotonic() - begun)
         finally:
             self._put_back(worker)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lveg.errors import GrammarError
-from lveg.model import Tagger
+from lveg.model import CHUNK, Tagger
+from lveg.parallel import chunks
 from lveg.text.characters import INSIDE, LABELS, ends_sentence, is_several, positions, views
 from lveg.text.expansions import Expansions
 from lveg.text.tokens import Token, TokenSentence, paragraphs
@@ -76,6 +77,8 @@ class LearnedTokeniser:
         """The label of each character, given what is seen of it."""
         starts = range(0, len(seen), WINDOW)
         windows = [seen[max(0, start - MARGIN) : start + WINDOW + MARGIN] for start in starts]
-        for start, tagging in zip(starts, self.tagger.tag_all(windows), strict=True):
-            first = min(start, MARGIN)
-            yield from tagging.tags[first : first + WINDOW]
+        for chunk in chunks(zip(starts, windows, strict=True), CHUNK):
+            tagged = self.tagger.tag_chunk([window for _, window in chunk])
+            for (start, _), tagging in zip(chunk, tagged, strict=True):
+                first = min(start, MARGIN)
+                yield from tagging.tags[first : first + WINDOW]

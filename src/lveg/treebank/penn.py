@@ -21,14 +21,14 @@ _MOST_AGAIN = 700_000  # lines that are read again after trees that are never cl
 
 
 class _Open:
-    """A bracket that is still open."""
+    """A bracket that is still open. Most have children or atoms, not both: a list is made when it is needed."""
 
     __slots__ = ("atoms", "children", "label")
 
     def __init__(self) -> None:
         self.label: str | None = None
-        self.children: list[Tree] = []
-        self.atoms: list[str] = []
+        self.children: list[Tree] | None = None
+        self.atoms: list[str] | None = None
 
 
 def read_trees(paths: Paths, faults: Faults | None = None, allow_empty: bool = False) -> Iterator[Tree]:
@@ -165,13 +165,19 @@ class _Reader:
             elif token == ")":
                 tree = self._close(stack.pop(), line)
                 if stack:
-                    stack[-1].children.append(tree)
+                    above = stack[-1]
+                    if above.children is None:
+                        above.children = [tree]
+                    else:
+                        above.children.append(tree)
                     continue
                 self.kept.clear()
                 if not self.faulty:
                     yield EMPTY_TREE if self.allow_empty and not _has_content(tree) else tree
             elif stack[-1].label is None:
                 stack[-1].label = token
+            elif stack[-1].atoms is None:
+                stack[-1].atoms = [token]
             else:
                 stack[-1].atoms.append(token)
 
@@ -194,7 +200,7 @@ class _Reader:
                 self._fault(line, f"is preceded by {what}; expected trees in brackets, such as (NP (DT a) (NN dog))")
 
     def _close(self, bracket: _Open, line: int) -> Tree:
-        label, children, atoms = bracket.label or "", bracket.children, bracket.atoms
+        label, children, atoms = bracket.label or "", bracket.children or (), bracket.atoms or ()
         outermost = not self.stack
         if atoms and children:
             self._fault(line, f"has the bare word {atoms[0]!r} beside constituents under {label!r}")

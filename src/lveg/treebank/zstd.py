@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any, BinaryIO, cast
 
 from lveg.errors import UsageError
@@ -33,10 +34,8 @@ def writer(stream: BinaryIO) -> AbstractContextManager[BinaryIO]:
 
 def errors() -> tuple[type[Exception], ...]:
     """What reading a damaged file raises besides EOFError."""
-    try:
-        return ((_standard() or _package("")).ZstdError,)
-    except UsageError:
-        return ()
+    found = _standard() or _installed()
+    return () if found is None else (found.ZstdError,)
 
 
 def check(path: str) -> None:
@@ -45,6 +44,7 @@ def check(path: str) -> None:
         _package(path)
 
 
+@cache  # a module that is missing would be looked for again, each time that a file is closed early
 def _standard() -> Any:
     """The module of the standard library, None if there is none."""
     try:
@@ -54,14 +54,21 @@ def _standard() -> Any:
     return zstd
 
 
-def _package(path: str) -> Any:
+@cache
+def _installed() -> Any:
+    """The package, None if it is not installed."""
     try:
         import zstandard
     except ImportError:
-        raise UsageError(
-            f"{path}: .zst files need Python 3.14 or the package zstandard: pip install 'lveg[zstd]'"
-        ) from None
+        return None
     return zstandard
+
+
+def _package(path: str) -> Any:
+    found = _installed()
+    if found is None:
+        raise UsageError(f"{path}: .zst files need Python 3.14 or the package zstandard: pip install 'lveg[zstd]'")
+    return found
 
 
 class _Frames(io.RawIOBase):

@@ -20,6 +20,9 @@ from lveg.families.nested import nested_arrays, nested_facts, restore_nested
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.chain import TagTable, each_sentence, entries
 
+MOST_ATTRIBUTES = 256
+"""Maximum number of attributes of a tag: each takes a column of a table of all tags, and time for every word."""
+
 
 @dataclass(frozen=True, eq=False)
 class Factored(ChainContext):
@@ -133,6 +136,9 @@ class Factored(ChainContext):
 
 def attributes_of(tags: Sequence[str]) -> tuple[list[str], Ints]:
     """(the attributes of tags, the numbers of those of each tag, padded with their count)."""
+    most = max((tag.count(" ") + tag.count("|") + 1 for tag in tags), default=0)
+    if most > MOST_ATTRIBUTES:
+        raise GrammarError(f"a tag has {most:,} attributes; there may be at most {MOST_ATTRIBUTES}")
     parts = [
         [f"{column} {part}" for column, value in enumerate(tag.split(" ")) for part in value.split("|")] for tag in tags
     ]

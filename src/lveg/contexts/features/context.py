@@ -18,7 +18,7 @@ from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
 from lveg.forest.forest import Forest
 from lveg.forest.reasons import Term
-from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.grammar.grammar import LIKELY, Floats, Grammar, Ints
 from lveg.kernels.factors import sum_of
 from lveg.kernels.feature_keys import insert_keys
 from lveg.kernels.features import (
@@ -40,9 +40,6 @@ MOST_WEIGHT = 100.0
 
 GRID, MOST_STEPS, LEAST_WEIGHT = 1 / 64, 127, 1 / 80
 """Weights are quantised to multiples of GRID, as int8; those below LEAST_WEIGHT are dropped."""
-
-LIKELY = 0.1
-"""Minimum share of the tags of a word that features use."""
 
 _TEMPLATES = all_templates()
 _MOST_PER_EDGE = 2 * sum(len(templates) for templates in _TEMPLATES)
@@ -82,13 +79,8 @@ class Features(ForestContext):
     @cached_property
     def _tags(self) -> tuple[list[int], list[int]]:
         """For each terminal its most likely tag, and a number that represents the set of its likely tags."""
-        lexical = self.grammar.kind_slice("lexical")
-        share = np.zeros((self.grammar.lexicon.n_terminals, len(self.grammar.tags)))
-        tag = self.grammar.rule_lhs[lexical] - self.grammar.n_nonterminals
-        np.add.at(share, (self.grammar.rule_left[lexical], tag), self.grammar.count[lexical])
-        share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-        sets = [crc32(np.flatnonzero(row >= LIKELY).astype("<i8").tobytes()) & 0x7FFFFFFF for row in share]
-        return share.argmax(axis=1).tolist(), sets
+        tags, sets = self.grammar.likely_tags
+        return tags, [crc32(np.array(one, "<i8").tobytes()) & 0x7FFFFFFF for one in sets]
 
     def _word_atoms(self, word: str) -> tuple[int, ...]:
         """The atoms of a word, in the order of ATOMS."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -95,6 +95,7 @@ class ContextualChain(Chains):
         listed = facts.get("parts")
         count = len(listed) if isinstance(listed, list) else 0
         tasks = ["tagger", *["tagger-context"] * (count - 1 - (least is not None)), "tagger"]
+        _check_depth(listed if isinstance(listed, list) else [], has_pruner=least is not None)
         family, *parts = restore_nested(tasks[:count], "", grammar, weight, arrays, facts)
         pruner = parts.pop() if least is not None and parts else None
         if not isinstance(family, ChainFamily):
@@ -174,3 +175,12 @@ class ContextualChain(Chains):
     def rounded(self) -> Self:
         """A copy with contexts rounded as in a model file."""
         return replace(self, contexts=tuple(context.rounded() for context in self.contexts))
+
+
+def _check_depth(listed: list[Any], has_pruner: bool) -> None:
+    """Raise an error, before anything is restored, if the family has parts, or the pruner a pruner of its own."""
+    facts = [part.get("facts") if isinstance(part, dict) else None for part in listed]
+    if facts and isinstance(facts[0], dict) and "parts" in facts[0]:
+        raise GrammarError("it needs a family whose tags can have factors")
+    if facts and has_pruner and isinstance(facts[-1], dict) and "least" in facts[-1]:
+        raise GrammarError("its pruner is not a chain with contexts")

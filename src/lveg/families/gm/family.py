@@ -43,6 +43,9 @@ class ComponentPruning:
 MOST_PARAMETER = 200.0
 """Bound on abs(parameter): exp of twice this is finite; learned parameters are far below it."""
 
+MOST_OVERLAPS = 2**25
+"""Maximum number of overlaps of components for a sentence, with 8 bytes each; beyond it, the family has no result."""
+
 Parts = tuple[Floats, Floats, Floats]
 """Values for every parameter, in the shapes of log weights, means and log standard deviations."""
 
@@ -191,7 +194,10 @@ class Gm(ForestFamily):
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""
         edge, node, cut = np.zeros(forest.n_edges), np.zeros(forest.n_nodes), self._cut()
-        plan, table, log_z, scores = self._sums(self.pack(forest), log_factor, cut)
+        try:
+            plan, table, log_z, scores = self._sums(self.pack(forest), log_factor, cut)
+        except GrammarError:  # too many components
+            return Posterior(-np.inf, node, edge, _NOTHING)
         if log_z > -np.inf:
             outside(plan, self.components, table, len(table.use), 1.0, cut, scores)
             fill_posteriors(plan, self.components, scores, edge, node)
@@ -227,15 +233,15 @@ class Gm(ForestFamily):
 
     def _sums(self, packed: Ints, log_factor: Floats | None, cut: Cut | None) -> _Sums:
         """Sums over the derivations of a single plan."""
-        plan, (table, _) = unpack_plan(packed), self._overlaps(packed)
+        plan, (table, _) = unpack_plan(packed), self._overlaps(packed, MOST_OVERLAPS)
         scores = empty_scores(plan, self.most)
         log_z = inside(plan, split_factors(log_factor), self.components, table, 0, cut, scores)
         return _Sums(plan, table, log_z, scores)
 
-    def _overlaps(self, packed: Ints) -> tuple[Table, tuple[Ints, Ints, Ints]]:
-        """The overlaps that plans use, and the slots, rules and begins of their blocks."""
+    def _overlaps(self, packed: Ints, most: int = 2**31) -> tuple[Table, tuple[Ints, Ints, Ints]]:
+        """The overlaps that plans use, at most so many, and the slots, rules and begins of their blocks."""
         use, slots, rules, begins = number_blocks(packed, self.ptr)
-        if begins[-1] < 0:
+        if not 0 <= begins[-1] <= most:
             raise GrammarError("its rules have too many components for this sentence")
         overlap = np.empty(begins[-1])
         fill_overlaps(self.components, self.most, slots, rules, begins, overlap)

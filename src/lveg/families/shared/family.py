@@ -23,6 +23,10 @@ MOST_PARAMETER = 100.0
 """Bound on abs(parameter), so that products of their exponentials are finite; trained parameters are far below it."""
 
 
+MOST_OVERLAPS = 2**25
+"""Maximum size of the table of overlaps: for each child slot of each symbol, components × components, 8 bytes each."""
+
+
 class Parameters(NamedTuple):
     """All parameters, or arrays of the same shapes.
 
@@ -94,6 +98,11 @@ class Shared(ForestFamily):
     @classmethod
     def of(cls, rules: Rules, parameters: Parameters) -> Shared:
         """The family with a copy of the parameters in one vector."""
+        components, blocks = len(parameters.lhs_mean), int(rules.block.max(initial=-1)) + 1
+        if blocks * components**2 > MOST_OVERLAPS:
+            raise GrammarError(
+                f"{components} components are too many for its rules: tables of overlaps would be too large"
+            )
         value = np.concatenate([array.ravel() for array in parameters])
         return cls(rules, _views(parameters, value), value)
 
