@@ -11,7 +11,6 @@ import types
 import typing
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from functools import cache
 from typing import Any, Self, cast
 
 from lveg.errors import UsageError
@@ -150,11 +149,17 @@ class Options:
         }
 
 
-@cache
 def describe(owner: type) -> tuple[Described, ...]:
     """The options of a class, in order."""
-    hints = typing.get_type_hints(owner)
-    return tuple(_described(item, hints[item.name]) for item in fields(owner) if _KEY in item.metadata)
+    found = _known.get(owner)
+    if found is None:
+        hints = typing.get_type_hints(owner)
+        found = tuple(_described(item, hints[item.name]) for item in fields(owner) if _KEY in item.metadata)
+        _known[owner] = found
+    return found
+
+
+_known: dict[type, tuple[Described, ...]] = {}  # by class: finding type hints takes long
 
 
 def _described(item: Field[Any], hint: Any) -> Described:
