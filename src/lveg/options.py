@@ -150,9 +150,13 @@ class Options:
         }
 
 
-@cache
 def describe(owner: type) -> tuple[Described, ...]:
     """The options of a class, in order."""
+    return _all_described(owner)
+
+
+@cache
+def _all_described(owner: Any) -> tuple[Described, ...]:
     hints = typing.get_type_hints(owner)
     return tuple(_described(item, hints[item.name]) for item in fields(owner) if _KEY in item.metadata)
 

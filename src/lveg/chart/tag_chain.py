@@ -118,7 +118,8 @@ def _handed_on(move: Callable[[Floats], Floats], moved: Floats, stop: Floats, st
     move: multiplies by M. moved: the sum of each row of M. steps: how many moves at most, if there are many rows.
     """
     total = np.maximum(moved + stop.sum(axis=1, keepdims=True), 1e-300)
-    found = stop = stop / total
+    stop = stop / total
+    found: Floats = stop
     if len(stop) <= _MOST_DENSE:
         power = move(np.eye(len(stop))) / total
         for _ in range(_DOUBLINGS):
