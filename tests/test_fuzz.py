@@ -1,7 +1,7 @@
 """Mutated files, texts and requests: each is refused in one line or read, within 512 MiB and about a second.
 
-The targets are those of tests/long/fuzz.py, which runs millions of inputs. Here each gets 50,000, which takes about a
-minute and a half of CPU time for all of them together; half of it is for models, which are loaded and used.
+The targets are those of tests/long/fuzz.py, which runs millions of inputs. Here each gets 50,000, which takes about two
+minutes of CPU time for all of them together; half of it is for models, which are loaded and used.
 """
 
 from __future__ import annotations

@@ -13,4 +13,5 @@ def test_every_sentence_gets_a_well_formed_answer(parser: str, tagger: str) -> N
     found = check(150, 14, parser, tagger, longest=450)
     assert found["sentences"] == 150
     assert isinstance(found["seen"], dict)
+    assert found["bytes"] <= found["most_bytes"]  # type: ignore[operator]
     assert not [what for what in found["seen"] if what.startswith("refused")]

@@ -24,6 +24,8 @@ from random import Random
 TESTS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TESTS))
 
+from lveg.chart.chart import exact_size, likely_size  # noqa: E402
+from lveg.chart.coarse import MAX_BYTES  # noqa: E402
 from lveg.errors import LvegError  # noqa: E402
 from lveg.model import Parser, Tagger  # noqa: E402
 from lveg.model_io import load_model  # noqa: E402
@@ -105,6 +107,13 @@ def peak() -> int:
     return int(re.findall(r"VmHWM:\s*(\d+)", status.read_text())[0]) * 1024 if status.exists() else 0
 
 
+def most_bytes(parser: Parser, n: int) -> int:
+    """What a sentence of n words may take (docs/guide/security.md), for a parser with at most 32 nonterminals."""
+    rules = parser.coarse.rules
+    chart = max(8 * likely_size(rules, n, rules.n_nonterminals), min(8 * exact_size(rules, n), MAX_BYTES))
+    return chart + chart // 2 + 2**26
+
+
 def check(
     count: int, seed: int, parser: str, tagger: str, longest: int = 1000, first: int = 0, seconds: float = math.inf
 ) -> dict[str, object]:
@@ -117,13 +126,14 @@ def check(
     assert isinstance(other, Tagger)
     seen, lengths, slowest = Counter[str](), Counter[str](), (0.0, 0)
     check_parse(one, KNOWN)  # loads the kernels
-    start, start_peak, done = time.process_time(), peak(), 0
+    start, start_peak, done, largest = time.process_time(), peak(), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for number in range(first, first + count):
             begun = time.process_time()
             if begun - start > seconds:
                 break
             words, done = words_of(Random(f"{seed}-{number}"), longest), done + 1
+            largest = max(largest, len(words))
             lengths[f"up to {-(-len(words) // 200) * 200 if len(words) > 44 else 44}"] += 1
             try:
                 seen[f"parser: {check_parse(one, words)}"] += 1
@@ -137,6 +147,7 @@ def check(
     return {
         "sentences": done, "first": first, "seen": dict(seen), "lengths": dict(sorted(lengths.items())),
         "slowest_seconds_words": slowest, "cpu_seconds": time.process_time() - start, "bytes": peak() - start_peak,
+        "most_bytes": most_bytes(one, largest),
     }  # fmt: skip
 
 
