@@ -190,8 +190,8 @@ def one_word_trees(count: int) -> list[Tree]:
 
 
 def test_tables_of_symbols_and_tags(monkeypatch: pytest.MonkeyPatch) -> None:
-    trees = one_word_trees(1450)
-    with pytest.raises(GrammarError, match="1,451 symbols, 1,450 of them tags"):
+    trees = one_word_trees(2050)
+    with pytest.raises(GrammarError, match="2,051 symbols, 2,050 of them tags"):
         train_parser(trees, model="pcfg")
     with monkeypatch.context() as patch:
         patch.setattr(grammar_module, "MOST_ENTRIES", 2**30)

@@ -287,7 +287,7 @@ def check_labels(grammar: Grammar, in_brackets: bool) -> None:
             )
 
 
-MOST_ENTRIES = 2**21
+MOST_ENTRIES = 2**22
 """Maximum size of a table: of symbols and tags, and of unary rules and the labels of their chains. Charts need several
 of the former, with 8 bytes for each entry. Grammars of treebanks are far below it."""
 
