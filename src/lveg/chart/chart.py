@@ -6,7 +6,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from lveg.kernels.chart_estimate import Estimate, TagChain, estimate_side
 from lveg.kernels.chart_inside import fill_cells
 from lveg.kernels.chart_likely import fill_likely_spans, keep_likely_rules
 from lveg.kernels.chart_outside import keep_rules
-from lveg.kernels.chart_rules import Cells, Columns, Dense, Lexical, Likely, Symbols, Work
+from lveg.kernels.chart_rules import Cells, Columns, Dense, Kept, Lexical, Likely, Rules, Work
 from lveg.kernels.jit import DEAD
 
 _LEAST = 2.0**-1022  # the smallest normal number: a posterior below it counts as impossible
@@ -148,8 +147,7 @@ def exact_chart(rules: ChartRules, sentence: Sentence, block: Floats) -> Chart:
         np.zeros((n + 1, n_right)),
     )
     score = sentence.lexical.score
-    grammar = _symbols(rules, sentence), rules.pairs, rules.tags, rules.unaries
-    fill_cells(*grammar, sentence.spans, score, cells, dense, _room(rules, n))
+    fill_cells(_grammar(rules, sentence), sentence.spans, score, cells, dense, _room(rules, n))
     return Chart(FullChart(cells, dense), *_root_scores(rules, sentence, cells.top[0, n], int(cells.scale[0, n])))
 
 
@@ -172,9 +170,8 @@ def likely_chart(rules: ChartRules, chain: TagChain, sentence: Sentence, p_cell:
     top = np.zeros(n_symbols)
     if z > 0.0:
         estimate = Estimate(before, before_scale, after, after_scale, z, int(before_scale[n]))
-        grammar = _symbols(rules, sentence), rules.pairs, rules.tags, rules.unaries
-        room_for = likely, columns, _room(rules, n)
-        if not fill_likely_spans(*grammar, sentence.spans, score, estimate, p_cell, *room_for):
+        grammar, work = _grammar(rules, sentence), _room(rules, n)
+        if not fill_likely_spans(grammar, sentence.spans, score, estimate, p_cell, likely, columns, work):
             return None
         entries = slice(begin[0, n], end[0, n])
         top[likely.symbol[entries]] = high[entries]
@@ -195,15 +192,13 @@ def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: 
     n = len(sentence.words)
     bits, rule_bits = n.bit_length(), rules.n_rules.bit_length()
     size, work = _KEPT_FIRST * n, _room(rules, n)
-    keep: Callable[..., int] = keep_rules
-    if isinstance(chart.filled, LikelyChart):
-        keep = partial(keep_likely_rules, rules.symbols)
+    keep: Callable[..., int] = keep_likely_rules if isinstance(chart.filled, LikelyChart) else keep_rules
     keys = np.empty(0, np.int64)
     while len(keys) < size:  # a second pass in the rare case that the capacity was too small
         keys = np.empty(size, np.int64)
+        kept, tag_outer = Kept(p_node, p_edge, 1 << bits, 1 << rule_bits, keys), np.zeros((n, rules.n_tags))
         size = keep(
-            rules.pairs, rules.tags, rules.unaries, sentence.lexical, *chart.filled, chart.from_root, p_node, p_edge,
-            1 << bits, 1 << rule_bits, work, np.zeros((n, rules.n_tags)), keys,
+            _grammar(rules, sentence), sentence.lexical, *chart.filled, chart.from_root, kept, tag_outer, work
         )  # fmt: skip
     keys = np.sort(keys[:size])
     roots = np.flatnonzero(chart.root_posterior >= p_edge)
@@ -219,9 +214,10 @@ def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: 
     return items
 
 
-def _symbols(rules: ChartRules, sentence: Sentence) -> Symbols:
-    """The symbols, with what the spans of a sentence may be."""
-    return rules.symbols._replace(allowed=sentence.allowed)
+def _grammar(rules: ChartRules, sentence: Sentence) -> Rules:
+    """The rules, with what the spans of a sentence may be."""
+    symbols = rules.symbols._replace(allowed=sentence.allowed)
+    return Rules(symbols, rules.pairs, rules.tags, rules.unaries)
 
 
 def _room(rules: ChartRules, n: int) -> Work:

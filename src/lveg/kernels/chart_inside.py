@@ -10,29 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from lveg.kernels.chart_rules import CLOSED, Cells, Dense, Pairs, Symbols, TagRules, Unaries, Work
+from lveg.kernels.chart_rules import CLOSED, Cells, Dense, Rules, TagRules, Unaries, Work
 from lveg.kernels.jit import DEAD, exponent_of, inner_kernel, lean_kernel, power_of_two
 
 
 @lean_kernel
-def fill_cells(
-    symbols: Symbols,
-    pairs: Pairs,
-    tags: TagRules,
-    unaries: Unaries,
-    spans: Any,
-    tag_score: Any,
-    cells: Cells,
-    dense: Dense,
-    work: Work,
-) -> None:
+def fill_cells(grammar: Rules, spans: Any, tag_score: Any, cells: Cells, dense: Dense, work: Work) -> None:
     """Fill the cells, shorter spans first."""
     # Unpacked once: a tuple field would be fetched at each access.
-    left_row, right_row, allowed = symbols
+    (left_row, right_row, allowed), pairs, tags, unaries = grammar
     pair_ptr, pair_right = pairs.ptr, pairs.right_row
     lhs_ptr, lhs_pair, lhs_weight = pairs.lhs_ptr, pairs.lhs_pair, pairs.lhs_weight
-    tag_ptr, tag_lhs, tag_other, tag_weight = tags.ptr, tags.lhs, tags.other, tags.weight
-    child_ptr, child_lhs, child_weight = unaries.child_ptr, unaries.child_lhs, unaries.child_weight
     bottom, tops, scale = cells.bottom, cells.top, cells.scale
     left, left_low, left_high, right, right_low, right_high, right_most = dense
     n, n_symbols = tag_score.shape[0], left_row.shape[0]
@@ -58,8 +46,8 @@ def fill_cells(
                 for a in range(n_symbols):
                     for index in range(lhs_ptr[a], lhs_ptr[a + 1]):
                         cell[a] += lhs_weight[index] * pair_inside[lhs_pair[index]]
-                add_tag_rules(tag_ptr, tag_lhs, tag_other, tag_weight, tag_score, tops, factor, i, j, cell)
-            own = finish_cell(child_ptr, child_lhs, child_weight, allowed, spans[i, j], width > 1, own, cell, top)
+                add_tag_rules(tags, tag_score, tops, factor, i, j, cell)
+            own = finish_cell(unaries, allowed, spans[i, j], width > 1, own, cell, top)
             if own == DEAD:
                 continue
             scale[i, j] = own
@@ -112,13 +100,12 @@ def split_factors(scale: Any, i: int, j: int, factor: Any) -> int:
 
 
 @inner_kernel
-def add_tag_rules(
-    ptr: Any, lhs: Any, other: Any, weight: Any, tag_score: Any, tops: Any, factor: Any, i: int, j: int, cell: Any
-) -> None:
+def add_tag_rules(tags: TagRules, tag_score: Any, tops: Any, factor: Any, i: int, j: int, cell: Any) -> None:
     """Add the binary rules with a tag at either end of the span.
 
     tops: by start, end and symbol; the numbers of ends may be modulo 2.
     """
+    ptr, lhs, other, weight, _ = tags
     n_symbols, period = tops.shape[2], tops.shape[1]
     for side in range(2):
         start, end = i + 1 - side, j - side
@@ -135,21 +122,12 @@ def add_tag_rules(
 
 
 @inner_kernel
-def finish_cell(
-    child_ptr: Any,
-    child_lhs: Any,
-    child_weight: Any,
-    allowed: Any,
-    span: int,
-    is_long: bool,
-    own: int,
-    cell: Any,
-    top: Any,
-) -> int:
+def finish_cell(unaries: Unaries, allowed: Any, span: int, is_long: bool, own: int, cell: Any, top: Any) -> int:
     """The power of two of a cell, DEAD if nothing is left of it; fills `top` with the scores after the unary step.
 
     The scores of a word's tags, after those of nonterminals in `cell`, keep their power.
     """
+    child_ptr, child_lhs, child_weight = unaries.child_ptr, unaries.child_lhs, unaries.child_weight
     n_symbols = top.shape[0]
     for a in range(n_symbols):
         cell[a] *= allowed[0, span, a]

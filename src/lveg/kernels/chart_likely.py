@@ -18,33 +18,23 @@ import numpy as np
 from lveg.kernels.chart_estimate import Estimate
 from lveg.kernels.chart_inside import add_tag_rules, finish_cell, split_factors, start_cell
 from lveg.kernels.chart_outside import keep, pass_by_tags, want_pairs
-from lveg.kernels.chart_rules import Columns, Lexical, Likely, Pairs, Symbols, TagRules, Unaries, Work
+from lveg.kernels.chart_rules import Columns, Kept, Lexical, Likely, Rules, Work
 from lveg.kernels.jit import DEAD, ZERO, lean_kernel, power_of_two
 
 
 @lean_kernel
 def fill_likely_spans(
-    symbols: Symbols,
-    pairs: Pairs,
-    tags: TagRules,
-    unaries: Unaries,
-    spans: Any,
-    tag_score: Any,
-    estimate: Estimate,
-    p_cell: float,
-    likely: Likely,
-    columns: Columns,
+    grammar: Rules, spans: Any, tag_score: Any, estimate: Estimate, p_cell: float, likely: Likely, columns: Columns,
     work: Work,
-) -> bool:
+) -> bool:  # fmt: skip
     """List the symbols of all spans whose estimated posterior is at least p_cell; False if the lists are too short.
 
     Spans are filled by increasing end, then by decreasing start.
     """
-    left_row, allowed = symbols.left_row, symbols.allowed
+    (left_row, _, allowed), pairs, tags, unaries = grammar
     pair_ptr, pair_symbol = pairs.ptr, pairs.right_symbol
     rule_ptr, rule_lhs, rule_weight = pairs.rule_ptr, pairs.rule_lhs, pairs.rule_weight
-    tag_ptr, tag_lhs, tag_other, tag_weight = tags.ptr, tags.lhs, tags.other, tags.weight
-    child_ptr, child_lhs, child_weight = unaries.child_ptr, unaries.child_lhs, unaries.child_weight
+    child_ptr, child_lhs = unaries.child_ptr, unaries.child_lhs
     before, before_scale = estimate.before, estimate.before_scale
     after, after_scale = estimate.after, estimate.after_scale
     scale, begin, middle, end, symbol, low, high, _ = likely
@@ -85,8 +75,8 @@ def fill_likely_spans(
                             for m in range(rule_ptr[p], rule_ptr[p + 1]):
                                 cell[rule_lhs[m]] += rule_weight[m] * pair_inside[p]
                             pair_inside[p] = 0.0
-                add_tag_rules(tag_ptr, tag_lhs, tag_other, tag_weight, tag_score, column, factor, i, j, cell)
-            own = finish_cell(child_ptr, child_lhs, child_weight, allowed, spans[i, j], j > i + 1, own, cell, top)
+                add_tag_rules(tags, tag_score, column, factor, i, j, cell)
+            own = finish_cell(unaries, allowed, spans[i, j], j > i + 1, own, cell, top)
             if own == DEAD:
                 continue
             limit = least * power_of_two(least_scale - own - before_scale[i] - after_scale[j])
@@ -120,28 +110,16 @@ def fill_likely_spans(
 
 @lean_kernel
 def keep_likely_rules(
-    symbols: Symbols,
-    pairs: Pairs,
-    tags: TagRules,
-    unaries: Unaries,
-    lexical: Lexical,
-    likely: Likely,
-    columns: Columns,
-    from_root: Any,
-    p_node: float,
-    p_edge: float,
-    n_ends: int,
-    n_rules: int,
+    grammar: Rules, lexical: Lexical, likely: Likely, columns: Columns, from_root: Any, kept: Kept, tag_outer: Any,
     work: Work,
-    tag_outer: Any,
-    kept: Any,
-) -> int:
+) -> int:  # fmt: skip
     """Like `keep_rules`, for likely spans: by decreasing end, then by increasing start, so that parents come first.
 
     Symbols whose posterior is below a tenth of the thresholds pass nothing down, nor do pairs of children at a split
     below a hundredth (docs/math.md: ahead).
     """
-    left_row = symbols.left_row
+    (left_row, _, _), pairs, tags, unaries = grammar
+    p_node, p_edge, n_ends, n_rules, keys = kept
     pair_left, pair_symbol = pairs.left, pairs.right_symbol
     pair_rule_ptr, pair_rule_lhs, pair_rule_weight, pair_rule = (
         pairs.rule_ptr, pairs.rule_lhs, pairs.rule_weight, pairs.rule,
@@ -208,12 +186,12 @@ def keep_likely_rules(
                             score = tag_score[i, child - n_symbols]
                             tag_outer[i, child - n_symbols] += value
                         if value * score >= least:
-                            size = keep(kept, size, (key + n_rules + unary_rule[index]) * n_ends + n - j)
+                            size = keep(keys, size, (key + n_rules + unary_rule[index]) * n_ends + n - j)
             if j == i + 1:
                 for index in range(word_ptr[i], word_ptr[i + 1]):
                     tag = word_tag[index]
                     if tag_score[i, tag] * tag_outer[i, tag] >= p_node:
-                        size = keep(kept, size, (key + word_rule[index]) * n_ends + n - j)
+                        size = keep(keys, size, (key + word_rule[index]) * n_ends + n - j)
                 continue
             up = power_of_two(split_factors(scale, i, j, factor) - scale[i, j])
             for k in range(i + 1, j):
@@ -247,13 +225,10 @@ def keep_likely_rules(
                             for m in range(pair_rule_ptr[p], pair_rule_ptr[p + 1]):
                                 a = pair_rule_lhs[m]
                                 if below[a] * pair_rule_weight[m] * product >= p_edge and above[a] >= p_node:
-                                    size = keep(kept, size, (key + pair_rule[m]) * n_ends + n - k)
+                                    size = keep(keys, size, (key + pair_rule[m]) * n_ends + n - k)
                     outer[index] += total * factor[k]
             for index in range(n_wanted):
                 pair_outer[wanted[index]] = 0.0
                 first_pair[pair_left[wanted[index]]] = 0
-            size = pass_by_tags(
-                tags, tag_score, column, column_outer, tag_outer, factor, below, above, i, j, p_node, p_edge, n_ends,
-                key, kept, size,
-            )  # fmt: skip
+            size = pass_by_tags(tags, tag_score, column, column_outer, tag_outer, i, j, key, kept, size, work)
     return size

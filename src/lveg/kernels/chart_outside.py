@@ -8,34 +8,22 @@ from typing import Any
 import numpy as np
 
 from lveg.kernels.chart_inside import split_factors
-from lveg.kernels.chart_rules import Cells, Dense, Lexical, Pairs, TagRules, Unaries, Work
+from lveg.kernels.chart_rules import Cells, Dense, Kept, Lexical, Pairs, Rules, TagRules, Work
 from lveg.kernels.jit import DEAD, ZERO, inner_kernel, lean_kernel, power_of_two
 
 
 @lean_kernel
 def keep_rules(
-    pairs: Pairs,
-    tags: TagRules,
-    unaries: Unaries,
-    lexical: Lexical,
-    cells: Cells,
-    dense: Dense,
-    from_root: Any,
-    p_node: float,
-    p_edge: float,
-    n_ends: int,
-    n_rules: int,
-    work: Work,
-    tag_outer: Any,
-    kept: Any,
+    grammar: Rules, lexical: Lexical, cells: Cells, dense: Dense, from_root: Any, kept: Kept, tag_outer: Any, work: Work
 ) -> int:
-    """The number of anchored rules with posterior p_edge at nodes with p_node; fills `kept` with the keys that fit.
+    """The number of anchored rules that are kept, whether there was capacity for them or not.
 
     from_root: (N + T,), the outside scores over all words. tag_outer: (n, T), must be zero. Symbols whose posterior is
-    below a tenth of the thresholds pass nothing down, nor do such pairs of children (docs/math.md: pruning). The key
-    of a rule is (((width · n_ends + start) · 2 + level) · n_rules + rule) · n_ends + n - split; n_ends is more than n.
+    below a tenth of the thresholds pass nothing down, nor do such pairs of children (docs/math.md: pruning).
     """
     # Unpacked once: a tuple field would be fetched at each access.
+    _, pairs, tags, unaries = grammar
+    p_node, p_edge, n_ends, n_rules, keys = kept
     pair_left, pair_symbol, left_symbol = pairs.left, pairs.right_symbol, pairs.left_symbol
     pair_rule_ptr, pair_rule_lhs, pair_rule_weight, pair_rule = (
         pairs.rule_ptr, pairs.rule_lhs, pairs.rule_weight, pairs.rule,
@@ -89,12 +77,12 @@ def keep_rules(
                             score = tag_score[i, child - n_symbols]
                             tag_outer[i, child - n_symbols] += value
                         if value * score >= least:
-                            size = keep(kept, size, (key + n_rules + unary_rule[index]) * n_ends + n - j)
+                            size = keep(keys, size, (key + n_rules + unary_rule[index]) * n_ends + n - j)
             if width == 1:
                 for index in range(word_ptr[i], word_ptr[i + 1]):
                     tag = word_tag[index]
                     if tag_score[i, tag] * tag_outer[i, tag] >= p_node:
-                        size = keep(kept, size, (key + word_rule[index]) * n_ends + n - j)
+                        size = keep(keys, size, (key + word_rule[index]) * n_ends + n - j)
                 continue
             up = power_of_two(split_factors(scale, i, j, factor) - scale[i, j])
             for k in range(i + 1, j):
@@ -136,30 +124,13 @@ def keep_rules(
                         if value * total >= p_edge and above[a] >= p_node:
                             for k in range(first, last + 1):
                                 if value * scaled[k] * right[j, c, k] >= p_edge:
-                                    size = keep(kept, size, (key + pair_rule[m]) * n_ends + n - k)
+                                    size = keep(keys, size, (key + pair_rule[m]) * n_ends + n - k)
                 for k in range(low, high + 1):
                     outer[i, k, left_symbol[b]] += gathered[k] * factor[k]
             for index in range(n_wanted):
                 pair_outer[wanted[index]] = 0.0
                 first_pair[pair_left[wanted[index]]] = 0
-            size = pass_by_tags(
-                tags,
-                tag_score,
-                tops,
-                outer,
-                tag_outer,
-                factor,
-                below,
-                above,
-                i,
-                j,
-                p_node,
-                p_edge,
-                n_ends,
-                key,
-                kept,
-                size,
-            )
+            size = pass_by_tags(tags, tag_score, tops, outer, tag_outer, i, j, key, kept, size, work)
     return size
 
 
@@ -190,27 +161,15 @@ def want_pairs(pairs: Pairs, below: Any, cut: float, work: Work) -> tuple[int, f
 
 @inner_kernel
 def pass_by_tags(
-    tags: TagRules,
-    tag_score: Any,
-    tops: Any,
-    outer: Any,
-    tag_outer: Any,
-    factor: Any,
-    below: Any,
-    posterior: Any,
-    i: int,
-    j: int,
-    p_node: float,
-    p_edge: float,
-    n_ends: int,
-    key: int,
-    kept: Any,
-    size: int,
-) -> int:
-    """Pass the outside scores `below` of a span down by the rules with a tag at either end, and keep such rules.
+    tags: TagRules, tag_score: Any, tops: Any, outer: Any, tag_outer: Any, i: int, j: int, key: int, kept: Kept,
+    size: int, work: Work,
+) -> int:  # fmt: skip
+    """Pass the outside scores of a span down by the rules with a tag at either end, and keep such rules.
 
-    tops, outer: by start, end and symbol; the numbers of ends may be modulo 2.
+    tops, outer: by start, end and symbol; the numbers of ends may be modulo 2. work: its `cell` has the outside scores
+    before the unary step, and its `top` the posteriors there.
     """
+    factor, below, posterior = work.factor, work.cell, work.top
     ptr, tag_lhs, tag_other, tag_weight, tag_rule = tags
     n, n_symbols, period = tag_score.shape[0], tops.shape[2], tops.shape[1]
     for side in range(2):
@@ -231,14 +190,14 @@ def pass_by_tags(
                         rest = tag_score[start, c - n_symbols]
                         tag_outer[start, c - n_symbols] += value * score
                     tag_outer[word, tag] += value * rest
-                    if value * score * rest >= p_edge and posterior[a] >= p_node:
-                        size = keep(kept, size, (key + tag_rule[index]) * n_ends + n - split)
+                    if value * score * rest >= kept.p_edge and posterior[a] >= kept.p_node:
+                        size = keep(kept.keys, size, (key + tag_rule[index]) * kept.n_ends + n - split)
     return size
 
 
 @inner_kernel
-def keep(kept: Any, size: int, key: int) -> int:
+def keep(keys: Any, size: int, key: int) -> int:
     """Append a key if there is capacity; returns the new number of keys, stored or not."""
-    if size < kept.shape[0]:
-        kept[size] = key
+    if size < keys.shape[0]:
+        keys[size] = key
     return size + 1

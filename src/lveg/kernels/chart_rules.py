@@ -68,6 +68,15 @@ class Unaries(NamedTuple):
     child_weight: Any
 
 
+class Rules(NamedTuple):
+    """The symbols of a PCFG and its binary and unary rules."""
+
+    symbols: Symbols
+    pairs: Pairs
+    tags: TagRules
+    unaries: Unaries
+
+
 class Lexical(NamedTuple):
     """The lexical rules of each word of a sentence, listed by ptr (n + 1,): tag, numbered among the tags, and number.
 
@@ -110,6 +119,20 @@ class Work(NamedTuple):
     wanted: Any
     next_pair: Any
     first_pair: Any
+
+
+class Kept(NamedTuple):
+    """Which anchored rules are kept: those with posterior p_edge at nodes with p_node; `keys` receives those that fit.
+
+    The key of a rule is (((width · n_ends + start) · 2 + level) · n_rules + rule) · n_ends + n - split; n_ends is more
+    than n.
+    """
+
+    p_node: float
+    p_edge: float
+    n_ends: int
+    n_rules: int
+    keys: Any
 
 
 class Likely(NamedTuple):
