@@ -123,9 +123,9 @@ class ForestFamily(Family, Judge):
     forest after the other; 0 for STAY edges.
     """
 
-    @abstractmethod
     def pack(self, forest: Forest) -> Ints:
         """The forest as inference needs it, independent of the parameters, in one array with its length first."""
+        return pack(forest)
 
     @abstractmethod
     def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:

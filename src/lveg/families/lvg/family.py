@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts
-from lveg.families.forest import SUMS, Ask, DiscreteFamily, Posterior, SubtypeRules, count_packed, pack, parts_of
+from lveg.families.forest import SUMS, Ask, DiscreteFamily, Posterior, SubtypeRules, count_packed, parts_of
 from lveg.families.insight import Insight, expected_uses, tree_view
 from lveg.forest.forest import Forest
 from lveg.grammar.estimate import STAY_PRIOR
@@ -150,10 +150,6 @@ class Subtyped(DiscreteFamily):
         rules = np.flatnonzero(self.finest.shape.lhs == symbol).tolist()
         found = {rule: float(self.rule_weights(rule)[subtype].sum()) for rule in rules}
         return dict(sorted(found.items(), key=lambda item: -item[1]))
-
-    def pack(self, forest: Forest) -> Ints:
-        """The parts of a forest in one array."""
-        return pack(forest)
 
     def posterior(self, forest: Forest, log_factor: Floats | None = None) -> Posterior:
         """Inside and outside over the forest; `edge_weight` is left empty, since no edge has a weight of its own."""

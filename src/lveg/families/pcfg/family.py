@@ -10,7 +10,7 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts
-from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, pack
+from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior
 from lveg.forest.forest import Forest
 from lveg.forest.reasons import RULES, Part, difference, rule_terms
 from lveg.grammar.grammar import Floats, Grammar, Ints
@@ -62,10 +62,6 @@ class Pcfg(ForestFamily):
     def describe(self) -> Facts:
         """Empty: there is nothing beyond the numbers of rules."""
         return {}
-
-    def pack(self, forest: Forest) -> Ints:
-        """The parts of a forest in one array."""
-        return pack(forest)
 
     def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each of the packed forests; adds sign × the expected uses of rules to `slope`."""

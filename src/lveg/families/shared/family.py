@@ -134,10 +134,6 @@ class Shared(ForestFamily):
         parts = self.parameters.region_mean.shape[1]
         return {"components": components, "dim": dim, "parts": parts, "parameters": int(self.value.size)}
 
-    def pack(self, forest: Forest) -> Ints:
-        """The parts of a forest in one array."""
-        return pack(forest)
-
     def run(self, packed: Ints, log_factor: Floats | None = None, ask: Ask = SUMS) -> Floats:
         """The log Z of each packed forest; adds sign × its gradient to `slope`."""
         log_z = np.empty(count_packed(packed))
