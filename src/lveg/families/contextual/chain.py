@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, Self, cast
 
 import numpy as np
@@ -22,7 +22,7 @@ from lveg.families.chain import (
     with_lexicon,
     words_and_tags,
 )
-from lveg.families.contextual.packed import join, part_sizes, separate
+from lveg.families.contextual.combined import Combined, join, separate
 from lveg.families.family import Arrays, Facts, Stored
 from lveg.families.insight import Insight
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
@@ -32,7 +32,7 @@ from lveg.kernels.chain import each_sentence, narrow_lattices
 
 
 @dataclass(frozen=True, eq=False)
-class ContextualChain(Chains):
+class ContextualChain(Combined, Chains):
     """A family without emissions, multiplied by contexts: every word may have every tag.
 
     pruner: if given, a word may have only the tags to which the pruner gives a posterior of at least `least`.
@@ -54,25 +54,6 @@ class ContextualChain(Chains):
         own_tags = self.family.n_tags, self.is_lexical
         if self.pruner is not None and (self.pruner.family.n_tags, self.pruner.is_lexical) != own_tags:
             raise GrammarError("it needs a pruner that lets words have the same tags")
-
-    @cached_property
-    def value(self) -> Floats:
-        """The parameters of the family, then those of the contexts."""
-        return np.concatenate([self.family.value, *(context.value for context in self.contexts)])
-
-    def with_value(self, value: Floats) -> Self:
-        """A copy with other parameters; the vector itself is not copied."""
-        return self.with_parts(self._parts(value))
-
-    def with_parts(self, values: Sequence[Floats]) -> Self:
-        """A copy with other parameters for the family and for each context."""
-        own, *rest = values
-        contexts = (context.with_value(part) for context, part in zip(self.contexts, rest, strict=True))
-        return replace(self, family=self.family.with_value(own), contexts=tuple(contexts))
-
-    def _parts(self, vector: Floats) -> list[Floats]:
-        """Views, for the family and for each context, of a vector that has one element per parameter."""
-        return np.split(vector, part_sizes(self.family.value, [context.value for context in self.contexts]))
 
     def _stored(self) -> list[Stored]:
         """The family, the contexts, and the pruner if there is one."""
@@ -112,11 +93,7 @@ class ContextualChain(Chains):
 
     def describe(self) -> Facts:
         """Descriptions of the family, the contexts and the pruner."""
-        return {
-            "base": {"model": self.family.name, **self.family.describe()},
-            "contexts": [{"context": context.name, **context.describe()} for context in self.contexts],
-            **({} if self.pruner is None else {"pruner": self.pruner.describe()}),
-        }
+        return super().describe() | ({} if self.pruner is None else {"pruner": self.pruner.describe()})
 
     def insights(self, grammar: Grammar) -> list[Insight]:
         """What the family without its contexts learned."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import cast
 
 import numpy as np
 
 from lveg.contexts.context import ForestContext, Kept
 from lveg.errors import GrammarError
-from lveg.families.contextual.packed import join, part_sizes, separate
+from lveg.families.contextual.combined import Combined, join, separate
 from lveg.families.family import Arrays, Facts
 from lveg.families.forest import FORBIDDEN, SUMS, Ask, ForestFamily, Mask, Posterior
 from lveg.families.insight import Insight
@@ -28,8 +27,8 @@ PRUNED = "pruned"
 
 
 @dataclass(frozen=True, eq=False)
-class Contextual(ForestFamily):
-    """A family multiplied by contexts. All of their parameters are in one vector.
+class Contextual(Combined, ForestFamily):
+    """A family of trees, multiplied by contexts.
 
     least: when parsing, contexts score only edges to which the family alone gives at least this posterior; the others
     are pruned.
@@ -45,21 +44,6 @@ class Contextual(ForestFamily):
     def p_min(self) -> float:  # type: ignore[override]
         """The pruning threshold of the family."""
         return self.family.p_min
-
-    @cached_property
-    def value(self) -> Floats:
-        """The parameters of the family, then those of the contexts."""
-        return np.concatenate([self.family.value, *(context.value for context in self.contexts)])
-
-    def with_value(self, value: Floats) -> Contextual:
-        """A copy with other parameters; the vector itself is not copied."""
-        own, *rest = self._parts(value)
-        contexts = (context.with_value(part) for context, part in zip(self.contexts, rest, strict=True))
-        return replace(self, family=self.family.with_value(own), contexts=tuple(contexts))
-
-    def _parts(self, vector: Floats) -> list[Floats]:
-        """Views, for the family and for each context, of a vector that has one element per parameter."""
-        return np.split(vector, part_sizes(self.family.value, [context.value for context in self.contexts]))
 
     def arrays(self) -> Arrays:
         """The arrays of the family and the contexts; names are prefixed with the number of the part."""
@@ -85,13 +69,6 @@ class Contextual(ForestFamily):
     def title(self) -> str:
         """The family and the contexts."""
         return f"{self.family.title} with {' and '.join(context.name for context in self.contexts)}"
-
-    def describe(self) -> Facts:
-        """Descriptions of the family and the contexts."""
-        return {
-            "base": {"model": self.family.name, **self.family.describe()},
-            "contexts": [{"context": context.name, **context.describe()} for context in self.contexts],
-        }
 
     def insights(self, grammar: Grammar) -> list[Insight]:
         """What the family without its contexts learned."""

@@ -12,9 +12,9 @@ from typing import cast
 import numpy as np
 
 from lveg.contexts.context import Alone, ForestContext, Start
+from lveg.families.contextual.combined import separate
 from lveg.families.contextual.family import Contextual
 from lveg.families.contextual.options import ContextOptions
-from lveg.families.contextual.packed import separate
 from lveg.families.forest import Ask, ForestFamily
 from lveg.families.registry import treebank_kind
 from lveg.forest.builders import union
@@ -84,8 +84,8 @@ def learn_together(
 
 def gradient_at(model: Contextual, examples: Examples, values: Sequence[Floats]) -> Gradient:
     """The gradient with respect to the parameters of the family and of each context."""
-    family = model.family.with_value(values[0])
-    contexts = [context.with_value(value) for context, value in zip(model.contexts, values[1:], strict=True)]
+    present = model.with_parts(values)
+    family, contexts = present.family, present.contexts
 
     def gradient(numbers: Ints, slopes: Sequence[Floats], noise: int) -> tuple[float, Sequence[Ints]]:
         plain, *rows = separate(examples.gather(numbers), 1 + len(contexts))
