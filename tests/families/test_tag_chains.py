@@ -171,7 +171,7 @@ class Known(NamedTuple):
 
 def known(model: ChainFamily, sentences: list[list[int]]) -> list[Known]:
     """The posteriors of sentences that are packed together, with zeros for the tags that a word cannot have."""
-    n_tags, packed = model.n_tags, lattices(model.table, sentences)
+    n_tags, packed = model.tags, lattices(model.table, sentences)
     found = model.posteriors(packed)
     shares, pairs = iter(found.share), iter(found.pair)
     answers = []

@@ -86,10 +86,11 @@ class ChainFamily(Chains):
     """Weights of tag sequences. `value` contains all parameters; the named arrays are views of it.
 
     table: the tags that the lexicon allows for each word. Packed sentences may also come from other sources and have
-    any tags.
+    any tags. tags: the number of tags.
     """
 
     table: TagTable
+    tags: int
 
     def lattices(
         self, grammar: Grammar, sentences: Sequence[Sequence[str]], given: GivenTags | None = None
@@ -135,11 +136,6 @@ class ChainFamily(Chains):
         scaled, shift = np.empty_like(log_factor), np.zeros(n_sentences)
         scaled = scaled[: scale_factors(packed, is_given, log_factor, scaled, shift)]
         return np.exp(np.maximum(scaled, LEAST_FACTOR, out=scaled), out=scaled), shift
-
-    @property
-    @abstractmethod
-    def n_tags(self) -> int:
-        """The number of tags."""
 
     @property
     @abstractmethod
@@ -235,7 +231,7 @@ AnyChain = TypeVar("AnyChain", bound=ChainFamily)
 
 def with_lexicon(family: AnyChain, grammar: Grammar) -> AnyChain:
     """From a family that lets every word have every tag: a copy that lets it have those of the lexicon."""
-    if (np.diff(family.table.ptr) != family.n_tags).any():
+    if (np.diff(family.table.ptr) != family.tags).any():
         raise GrammarError("it needs a family that lets every word have every tag")
     table = tag_table(grammar)
     return replace(family, table=table._replace(rule=family.table.rule[table.tag]))  # type: ignore[type-var]

@@ -46,13 +46,13 @@ class ContextualChain(Combined, Chains):
     is_lexical: bool = False
 
     def __post_init__(self) -> None:
-        own = self.family.n_tags, self.family.width
+        own = self.family.tags, self.family.width
         if not self.contexts or any((context.tags, context.width) != own for context in self.contexts):
             raise GrammarError("it needs contexts with the same tags and as many states per tag as its family has")
-        if not self.is_lexical and (np.diff(self.family.table.ptr) != self.family.n_tags).any():
+        if not self.is_lexical and (np.diff(self.family.table.ptr) != self.family.tags).any():
             raise GrammarError("it needs a family that lets every word have every tag")
-        own_tags = self.family.n_tags, self.is_lexical
-        if self.pruner is not None and (self.pruner.family.n_tags, self.pruner.is_lexical) != own_tags:
+        own_tags = self.family.tags, self.is_lexical
+        if self.pruner is not None and (self.pruner.family.tags, self.pruner.is_lexical) != own_tags:
             raise GrammarError("it needs a pruner that lets words have the same tags")
 
     def _stored(self) -> list[Stored]:

@@ -47,11 +47,6 @@ class TagGm(ChainFamily):
         check_value(self.value, sum(rows * columns for rows, columns in self.shapes), MOST_PARAMETER)
 
     @property
-    def n_tags(self) -> int:
-        """The number of tags."""
-        return self.tags
-
-    @property
     def width(self) -> int:
         """The number of components of an emission."""
         return self.components

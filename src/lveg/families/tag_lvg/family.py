@@ -37,11 +37,6 @@ class TagLvg(ChainFamily):
         check_value(self.value, size_of(self.tags, self.n_emissions, self.subtypes), MOST_LOG)
 
     @property
-    def n_tags(self) -> int:
-        """The number of tags."""
-        return self.tags
-
-    @property
     def width(self) -> int:
         """The number of subtypes of a tag."""
         return self.subtypes
