@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from lveg.contexts.inputs import FEW, Inputs, Parts, learn_inputs
 from lveg.contexts.network.options import NetworkOptions
 from lveg.contexts.vectors import NO_VECTORS, read_vectors
 from lveg.errors import GrammarError
-from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value, views
 from lveg.grammar.grammar import Floats, Ints
 from lveg.kernels.network import Net, add_product, fill_inputs
 from lveg.learning.adam import Adam
@@ -58,9 +57,7 @@ class Layers:
 
     def net(self, vector: Floats) -> Net:
         """Views of a vector that has one element per parameter."""
-        ends = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)]).tolist()
-        parts = [vector[first:last] for first, last in pairwise(ends)]
-        return Net(*(part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)))
+        return Net(*views(vector, self._shapes))
 
     def vectors_of(self, rows: Ints, net: Net) -> Floats:
         """The vectors of words with these rows: the pretrained vector, and the sum of the learned ones."""

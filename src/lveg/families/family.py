@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -70,6 +72,12 @@ class Family(Stored):
     def describe(self) -> Facts:
         """The number of parameters."""
         return {"parameters": int(self.value.size)}
+
+
+def views(vector: Floats, shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
+    """Views of the parts of a vector, one after the other, in these shapes."""
+    ends = accumulate(map(math.prod, shapes), initial=0)
+    return [vector[first:last].reshape(shape) for (first, last), shape in zip(pairwise(ends), shapes, strict=True)]
 
 
 def check_arrays(arrays: Arrays, form: Mapping[str, tuple[type, int]]) -> None:

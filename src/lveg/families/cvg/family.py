@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from lveg.contexts.inputs import Inputs
 from lveg.errors import GrammarError
 from lveg.families.cvg.listing import Listing, best_trees
-from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value, views
 from lveg.families.forest import SUMS, Ask, ForestFamily, Mask, Posterior
 from lveg.families.insight import Insight
 from lveg.families.nested import nested_arrays, nested_facts, restore_nested
@@ -83,9 +82,7 @@ class Form:
 
     def net(self, vector: Floats) -> Net:
         """Views of a vector that has one element per parameter."""
-        ends = np.cumsum([0, *map(math.prod, self._shapes)]).tolist()
-        parts = [vector[first:last] for first, last in pairwise(ends)]
-        return Net(*(part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)))
+        return Net(*views(vector, self._shapes))
 
 
 class Trees(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lveg.errors import GrammarError
-from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size, views
 from lveg.families.forest import SUMS, Ask, DiscreteFamily, ForestFamily, Posterior
 from lveg.families.gm.mixture import Mixture, mixture_of
 from lveg.families.gm.options import COVARIANCES
@@ -112,9 +112,8 @@ class Gm(ForestFamily):
 
     def parts(self, vector: Floats) -> Parts:
         """Views of a parameter-shaped vector as log weights, means and log standard deviations."""
-        a = self.log_weight.size
-        b = a + self.mean.size
-        return vector[:a], vector[a:b].reshape(self.mean.shape), vector[b:].reshape(self.log_std.shape)
+        log_weight, mean, log_std = views(vector, [self.log_weight.shape, self.mean.shape, self.log_std.shape])
+        return log_weight, mean, log_std
 
     def arrays(self) -> Arrays:
         """The parameters, and the rule of each component."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lveg.errors import GrammarError
-from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_size, views
 from lveg.families.forest import SUMS, Ask, ForestFamily, Posterior, count_packed, pack
 from lveg.families.shared.options import MOST_COMPONENTS
 from lveg.forest.forest import Forest
@@ -237,9 +237,7 @@ def shapes(grammar: Grammar, components: int, dim: int, parts: int) -> tuple[tup
 
 def _views(like: Parameters, vector: Floats) -> Parameters:
     """Views, in the shapes of the parameters, of a vector that has one element per parameter."""
-    ends = np.cumsum([array.size for array in like])
-    parts = np.split(vector, ends[:-1])
-    return Parameters(*(part.reshape(array.shape) for part, array in zip(parts, like, strict=True)))
+    return Parameters(*views(vector, [array.shape for array in like]))
 
 
 def _precision(log_std: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.chain import ChainFamily, open_table, tag_table
-from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value, views
 from lveg.families.gm.mixture import Mixture, mixture_of
 from lveg.families.gm.options import COVARIANCES, MOST_COMPONENTS
 from lveg.families.insight import Insight, tag_view
@@ -101,10 +101,7 @@ class TagGm(ChainFamily):
 
     def parts(self, vector: Floats) -> GmArrays:
         """Views of a parameter-shaped vector as weights, means and deviations."""
-        ends = np.cumsum([rows * columns for rows, columns in self.shapes])
-        weight, mean, std = (
-            piece.reshape(shape) for piece, shape in zip(np.split(vector, ends[:-1]), self.shapes, strict=True)
-        )
+        weight, mean, std = views(vector, self.shapes)
         return GmArrays(weight[0], mean, std)
 
     @cached_property

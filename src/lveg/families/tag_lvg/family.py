@@ -9,7 +9,7 @@ import numpy as np
 
 from lveg.errors import GrammarError
 from lveg.families.chain import ChainFamily, open_table, tag_table
-from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
+from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value, views
 from lveg.families.insight import Insight, expected_uses, tag_view
 from lveg.grammar.grammar import NONE, Floats, Grammar, Ints
 from lveg.kernels.chain import Posteriors, TagTable
@@ -107,10 +107,7 @@ class TagLvg(ChainFamily):
     def parts(self, vector: Floats) -> LvgArrays:
         """Views of a parameter-shaped vector as starts, transitions, ends and emissions."""
         t, n = self.tags, self.subtypes
-        a, b, c = t * n, t * n + (t * n) ** 2, 2 * t * n + (t * n) ** 2
-        shapes = (t, n), (t, n, t, n), (t, n), (self.n_emissions, n)
-        pieces = vector[:a], vector[a:b], vector[b:c], vector[c:]
-        return LvgArrays(*(piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)))
+        return LvgArrays(*views(vector, [(t, n), (t, n, t, n), (t, n), (self.n_emissions, n)]))
 
     def _run(
         self, packed: Ints, is_given: bool, sign: float, into: Floats | None, factor: Floats | None,
