@@ -15,6 +15,7 @@ from lveg.families.insight import Insight, tree_view
 from lveg.forest.forest import Forest, anchored_rules, build_forest
 from lveg.forest.reasons import LATENT, RULES, Part, difference, rule_terms
 from lveg.grammar.grammar import Floats, Grammar, Ints
+from lveg.kernels.factors import each_packed
 from lveg.kernels.lvg import Packed, pack_forest
 
 Mask = npt.NDArray[np.bool_]
@@ -225,8 +226,4 @@ def parts_of(forest: Forest) -> Packed:
 
 def count_packed(packed: Ints) -> int:
     """The number of packed forests in an array."""
-    count, begin = 0, 0
-    while begin < len(packed):
-        begin += int(packed[begin])
-        count += 1
-    return count
+    return sum(1 for _ in each_packed(packed))

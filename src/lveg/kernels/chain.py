@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lveg.kernels.factors import each_packed
 from lveg.kernels.jit import ZERO, exponent_of, inner_kernel, int64, kernel, lean_kernel, power_of_two
 
 LOG_2 = math.log(2.0)
@@ -159,11 +160,7 @@ def in_use(packed: Any, at: int, i: int, is_given: bool) -> tuple[int, int]:
 
 def each_sentence(packed: Any) -> list[Any]:
     """Each packed sentence separately."""
-    found, at = [], 0
-    while at < len(packed):
-        found.append(packed[at : at + packed[at]])
-        at += int(packed[at])
-    return found
+    return list(each_packed(packed))
 
 
 def entries(packed: Any) -> tuple[Any, Any]:

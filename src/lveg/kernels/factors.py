@@ -7,6 +7,7 @@ its scale.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,13 +29,18 @@ N_EDGES = 2
 """Index of the number of edges in a packed forest."""
 
 
+def each_packed(packed: Any) -> Iterator[Any]:
+    """Views of concatenated arrays, each of which has its length first."""
+    begin = 0
+    while begin < len(packed):
+        end = begin + int(packed[begin])
+        yield packed[begin:end]
+        begin = end
+
+
 def sum_of(packed: Any, place: int) -> int:
     """The sum of the numbers at this index of concatenated arrays, each of which has its length first."""
-    total, begin = 0, 0
-    while begin < len(packed):
-        total += int(packed[begin + place])
-        begin += int(packed[begin])
-    return total
+    return sum(int(part[place]) for part in each_packed(packed))
 
 
 def split_batch(packed: Any, log_factor: Any) -> list[tuple[Any, Any]]:
@@ -43,11 +49,11 @@ def split_batch(packed: Any, log_factor: Any) -> list[tuple[Any, Any]]:
     A packed forest has its length first and the number of its edges third.
     """
     parts: list[tuple[Any, Any]] = []
-    begin, edge = 0, 0
-    while begin < len(packed):
-        end, last = begin + int(packed[begin]), edge + int(packed[begin + 2])
-        parts.append((packed[begin:end], None if log_factor is None else log_factor[edge:last]))
-        begin, edge = end, last
+    edge = 0
+    for part in each_packed(packed):
+        last = edge + int(part[N_EDGES])
+        parts.append((part, None if log_factor is None else log_factor[edge:last]))
+        edge = last
     return parts
 
 

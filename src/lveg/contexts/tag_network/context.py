@@ -19,6 +19,7 @@ from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.chain import entries, extents
+from lveg.kernels.factors import each_packed
 from lveg.kernels.network import add_at
 
 
@@ -103,10 +104,7 @@ class TagNetwork(Neural, ChainContext):
     def _forward(self, rows: Ints, noise: int) -> Pass:
         """The hidden layer of each word. noise: random seed of dropout; 0 for no dropout."""
         net, columns = self.layers.net(self.value), self.layers.inputs.columns
-        parts, at = [], 0
-        while at < len(rows):
-            parts.append(rows[at + 1 : at + rows[at]])
-            at += int(rows[at])
+        parts = [part[1:] for part in each_packed(rows)]
         distinct, number = different(np.concatenate(parts).reshape(-1, columns))
         near = neighbours(number, [part.size // columns - 2 * PADDING for part in parts])
         random = np.random.default_rng(noise) if noise else None

@@ -12,6 +12,7 @@ import numpy as np
 from lveg.contexts.context import Context
 from lveg.families.family import Facts, Family
 from lveg.grammar.grammar import Floats, Ints
+from lveg.kernels.factors import each_packed
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +60,9 @@ def join(parts: Sequence[Ints]) -> Ints:
 def separate(joined: Ints, count: int) -> list[Ints]:
     """Split a sequence of joined arrays of `count` parts: all first parts, all second parts, and so on."""
     found: list[list[Ints]] = [[] for _ in range(count)]
-    begin = 0
-    while begin < len(joined):
-        at = begin + 1 + count
-        for part, size in zip(found, joined[begin + 1 : at].tolist(), strict=True):
-            part.append(joined[at : at + size])
+    for example in each_packed(joined):
+        at = 1 + count
+        for part, size in zip(found, example[1:at].tolist(), strict=True):
+            part.append(example[at : at + size])
             at += size
-        begin = at
     return [np.concatenate(part) for part in found]

@@ -21,6 +21,7 @@ from lveg.families.registry import kinds
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.cvg import HEAD, Net, add_to_words, compose, fill_words, go_back, spread, sum_up, tree_edges
+from lveg.kernels.factors import each_packed
 
 LARGEST = 1000.0
 """Bound on abs(parameter)."""
@@ -236,13 +237,13 @@ class Cvg(ForestFamily):
 
         masks: factors for the vectors of each list; 1 if not given.
         """
-        at, first, whole = 0, 0, np.ones(self.form.dim)
-        while at < len(packed):
-            size, n_words, n_edges, n_items, n_trees = packed[at : at + HEAD].tolist()
+        first, whole = 0, np.ones(self.form.dim)
+        for part in each_packed(packed):
+            _, n_words, n_edges, n_items, n_trees = part[:HEAD].tolist()
             factor = _NOTHING if log_factor is None else log_factor[first : first + n_edges]
             mask = whole if masks is None else next(masks)
-            yield self._trees(packed[at : at + size], n_words, n_edges, n_items, n_trees, factor, mask)
-            at, first = at + size, first + n_edges
+            yield self._trees(part, n_words, n_edges, n_items, n_trees, factor, mask)
+            first += n_edges
 
     def _trees(
         self, packed: Ints, n_words: int, n_edges: int, n_items: int, n_trees: int, factor: Floats, mask: Floats
