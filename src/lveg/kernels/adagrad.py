@@ -30,10 +30,3 @@ def adagrad_step(
             change = rate * slope / math.sqrt(square[i] + first)
             value[i] -= change
             lag[i] += (step - 1) * change
-
-
-@kernel
-def fill_average(value: Any, lag: Any, steps: int, average: Any) -> None:
-    """Fill `average` with the average of the parameters over all steps."""
-    for i in range(value.shape[0]):
-        average[i] = value[i] + lag[i] / max(steps, 1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lveg.grammar.grammar import Floats, Ints
-from lveg.kernels.adagrad import adagrad_step, fill_average
+from lveg.kernels.adagrad import adagrad_step
 
 FIRST = 1e-3
 """Initial value of the summed squared gradients; parameters with a smaller sum move less."""
@@ -39,9 +39,7 @@ class AdaGrad:
     @property
     def average(self) -> Floats:
         """The average of the parameters over all steps."""
-        average = np.empty_like(self.value)
-        fill_average(self.value, self.lag, self.steps, average)
-        return average
+        return self.value + self.lag / max(self.steps, 1)
 
     def arrays(self) -> dict[str, Floats]:
         """The arrays for a checkpoint, besides the number of steps."""
