@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lveg.kernels.jit import ZERO, int64, kernel
+from lveg.kernels.jit import ZERO, inner_kernel, int64, kernel, lean_kernel
 
 N_WORDS, N_EDGES, WORDS = 1, 3, 4
 """Indices in rows of the number of words, the number of edges, and the atoms of the words."""
@@ -141,7 +141,12 @@ def find(table: Table, property: int, owner: int) -> int:
 @kernel
 def insert(table: Table, property: int, owner: int, size: int) -> int:
     """Give a feature a weight if it has none; returns the new number of weights, given the old number `size`."""
-    key = (mix(property + owner * _STEP) >> 32) & 0x7FFFFFFF
+    return insert_key(table, (mix(property + owner * _STEP) >> 32) & 0x7FFFFFFF, size)
+
+
+@inner_kernel
+def insert_key(table: Table, key: int, size: int) -> int:
+    """Like `insert`, for the feature with this key."""
     mask = table.key.shape[0] - 1
     slot = key & mask
     while table.key[slot] != key:
@@ -286,6 +291,14 @@ def look_up(
     fill_properties(rows, words, atoms, n, template, start, split, end, shape, salt, ZERO, 0.0, property)
     for p in range(template.shape[0]):
         number[p] = find(table, property[p], owner)
+
+
+@lean_kernel
+def insert_keys(table: Table, keys: Any, size: int) -> int:
+    """Give the next numbers, from `size`, to the keys that are not in the table; returns the new number of keys."""
+    for key in keys:
+        size = insert_key(table, int64(key), size)
+    return size
 
 
 @kernel

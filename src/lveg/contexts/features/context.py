@@ -20,7 +20,6 @@ from lveg.forest.forest import Forest
 from lveg.forest.reasons import Term
 from lveg.grammar.grammar import LIKELY, Floats, Grammar, Ints
 from lveg.kernels.factors import sum_of
-from lveg.kernels.feature_keys import insert_keys
 from lveg.kernels.features import (
     AT_SPLIT,
     EMPTY,
@@ -31,6 +30,7 @@ from lveg.kernels.features import (
     Rules,
     Table,
     grow,
+    insert_keys,
     look_up,
     visit,
 )
