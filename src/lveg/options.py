@@ -43,10 +43,10 @@ def option(default: Any, help: str, **facts: Any) -> Any:
     return field(default=default, metadata={_KEY: Option(help, **facts)})
 
 
-def with_default(owner: type, name: str, default: Any) -> Any:
-    """The field of another options class with another default."""
+def with_default(owner: type, name: str, default: Any, **facts: Any) -> Any:
+    """The field of another options class with another default; `facts` replace those of its `Option`."""
     (found,) = (item for item in fields(owner) if item.name == name)
-    return field(default=default, metadata=found.metadata)
+    return field(default=default, metadata={_KEY: replace(found.metadata[_KEY], **facts)})
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Self
 
+from lveg.contexts.network.options import NetworkOptions
 from lveg.learning.options import fewer, scarcity
-from lveg.options import Options, option
+from lveg.options import Options, option, with_default
 
 PHRASES = "Phrase vectors"
 OBJECTIVES = ("likelihood", "margin")
@@ -27,14 +28,8 @@ class CvgOptions(Options):
         "each without a part of the trees. 0: use the lists of the base itself.", group=PHRASES, least=0, most=100,
     )  # fmt: skip
     dimensions: int = option(25, "Dimensions of the vectors.", group=PHRASES, least=1, most=500)
-    vectors: str | None = option(
-        None, "Pretrained word vectors, used in addition to learned ones: a text file in the format of GloVe, word2vec "
-        "or fastText, optionally compressed with gzip.", group=PHRASES, metavar="FILE",
-    )  # fmt: skip
-    vector_limit: int = option(
-        50_000, "Read this many words from the beginning of --vectors; all of them are stored in the model.",
-        group=PHRASES, least=1,
-    )  # fmt: skip
+    vectors: str | None = with_default(NetworkOptions, "vectors", None, group=PHRASES)
+    vector_limit: int = with_default(NetworkOptions, "vector_limit", 50_000, group=PHRASES)
     objective: str = option(
         "likelihood", "Maximise the likelihood of the trees of each list that are closest to the gold tree, or the "
         "margin between them and the others.", group=PHRASES, choices=OBJECTIVES,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from lveg.contexts.network.options import NetworkOptions
-from lveg.families.tag_lvg.options import SUBTYPES
+from lveg.families.lvg.options import SUBTYPES
 from lveg.learning.options import CONTEXT, GradientOptions, scarcity
 from lveg.options import option, with_default
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lveg.families.lvg.options import SUBTYPES, LvgOptions
 from lveg.learning.options import LEARNING, OBJECTIVES, GradientOptions
-from lveg.options import option
-
-SUBTYPES = "Subtypes"
+from lveg.options import option, with_default
 
 
 @dataclass(frozen=True)
@@ -26,18 +25,11 @@ class TagLvgOptions(GradientOptions):
     smoothing: float = option(
         10.0, "Pseudo-counts of the HMM's probabilities for each subtype in EM.", group=LEARNING, least=0.0
     )
-    epochs: int | None = option(  # type: ignore[assignment]
-        None, "Passes over the data; 50 for EM, 20 for gradients, if not given.", group=LEARNING, least=1,
-        may_change=True,
-    )  # fmt: skip
-    patience: int | None = option(  # type: ignore[assignment]
-        None, "Stop after this many epochs without a better score on --dev; 0: never. 10 for EM, 5 for gradients, "
-        "if not given.", group=LEARNING, least=0,
-    )  # fmt: skip
-    l2: float = option(
-        0.3, "Strength of L2 regularisation towards the initial values; divided by the number of sentences.",
-        group=LEARNING, least=0.0,
-    )  # fmt: skip
+    epochs: int | None = with_default(  # type: ignore[assignment]
+        LvgOptions, "epochs", None, help="Passes over the data; 50 for EM, 20 for gradients, if not given."
+    )
+    patience: int | None = with_default(LvgOptions, "patience", None)  # type: ignore[assignment]
+    l2: float = with_default(GradientOptions, "l2", 0.3)
     batch: int = option(128, "Sentences per update.", group=LEARNING, least=1)
 
     def __post_init__(self) -> None:
