@@ -34,6 +34,31 @@ class GmArrays(NamedTuple):
     std: Any
 
 
+class Model(NamedTuple):
+    """A model with `width` components per rule: weights, means and variances; factor: of the entries in use (`run`)."""
+
+    n_tags: int
+    width: int
+    weight: GmArrays
+    factor: Any
+
+
+class Lattice(NamedTuple):
+    """A sentence of n words: word i, from 1, may have tags tag[begin[i] : begin[i + 1]] with emissions `rule`.
+
+    Positions 0 and n + 1 are start and end and have one entry each. source: the packed sentence's number of each entry.
+    layer: component k of the link from the x-th tag of word i to the y-th tag of the next is at index layer[i] + (x ×
+    tags of the next + y) × K + k.
+    """
+
+    n: int
+    begin: Any
+    tag: Any
+    rule: Any
+    source: Any
+    layer: Any
+
+
 class Room(NamedTuple):
     """Scratch arrays for the rows and columns of one tag of one word, as large as the largest of them.
 
@@ -105,17 +130,16 @@ def run(
     the subtype. factor_slope: empty, or receives sign × the posterior of each component of each entry, (entries, K).
     found: receives the requested results; its shares and pairs must be zero, and are not available for given tags.
     """
-    log_z, share, pair = found.log_z, found.share, found.pair
     total, number = 0.0, 0
     at, entries, used, pairs = ZERO, ZERO, ZERO, ZERO
     while at < packed.shape[0]:
+        model = Model(n_tags, width, weight, factor[used:])
         value = sentence(
-            packed, at, is_given, sign, n_tags, width, weight, slope, factor, used, factor_slope, entries, share, pair,
-            pairs,
-        )  # fmt: skip
+            packed, at, is_given, sign, model, slope, factor_slope[entries:], found.share[entries:], found.pair[pairs:]
+        )
         total += value
-        if log_z.shape[0] > 0:
-            log_z[number] = value
+        if found.log_z.shape[0] > 0:
+            found.log_z[number] = value
         if factor.shape[0] > 0:
             used += count_in_use(packed, at, is_given)
         entries += packed[at + 2]
@@ -127,37 +151,30 @@ def run(
 
 @kernel
 def sentence(
-    packed: Any, at: int, is_given: bool, sign: float, n_tags: int, width: int, weight: GmArrays,
-    slope: GmArrays, factor: Any, first_used: int, factor_slope: Any, first_entry: int, share: Any, pair: Any,
-    first_pair: int,
+    packed: Any, at: int, is_given: bool, sign: float, model: Model, slope: GmArrays, factor_slope: Any, share: Any,
+    pair: Any,
 ) -> float:  # fmt: skip
     """log Z of the sentence at this position, -inf if it has no tags; see `run`."""
     n = packed[at + 1]
     if n == 0:
         return 0.0
-    begin, tag, rule, source = lattice(packed, at, is_given)
-    layer = np.zeros(n + 2, np.int64)
-    for i in range(n + 1):
-        layer[i + 1] = layer[i] + (begin[i + 1] - begin[i]) * (begin[i + 2] - begin[i + 1]) * width
+    lattice = make_lattice(packed, at, is_given, model.width)
     is_whole = sign != 0.0 or share.shape[0] > 0
-    room = make_room(n, begin, width, weight.mean.shape[0], weight.std.shape[0], is_whole)
-    inside = np.zeros(layer[n + 1])
+    mean, var = model.weight.mean, model.weight.std
+    room = make_room(n, lattice.begin, model.width, mean.shape[0], var.shape[0], is_whole)
+    inside = np.zeros(lattice.layer[n + 1])
     scale = np.zeros(n + 1, np.int64)
-    log_z = forward(n, begin, tag, rule, layer, n_tags, width, weight, factor, first_used, room, inside, scale)
+    log_z = forward(lattice, model, room, inside, scale)
     if is_whole and -math.inf < log_z < math.inf:
-        backward(
-            n, begin, tag, rule, source, layer, n_tags, width, weight, factor, first_used, room, inside, scale, sign,
-            slope, factor_slope, first_entry, share, pair, first_pair,
-        )  # fmt: skip
+        backward(lattice, model, room, inside, scale, sign, slope, factor_slope, share, pair)
     return log_z
 
 
 @kernel
-def lattice(packed: Any, at: int, is_given: bool) -> Any:
-    """(begin, tag, rule, source): word i, from 1, may have tags tag[begin[i] : begin[i + 1]] with emissions `rule`.
+def make_lattice(packed: Any, at: int, is_given: bool, width: int) -> Lattice:
+    """The lattice of the sentence at this position.
 
-    Positions 0 and n + 1 are start and end and have one entry each. With is_given, a word with a given tag has only
-    that one, or none if it cannot have it. source: the packed sentence's number of each entry.
+    With is_given, a word with a given tag has only that one, or none if it cannot have it.
     """
     n, m = packed[at + 1], packed[at + 2]
     tags = at + 4 + 2 * n
@@ -174,7 +191,10 @@ def lattice(packed: Any, at: int, is_given: bool) -> Any:
             size += 1
     begin[n + 1] = size
     begin[n + 2] = size + 1
-    return begin, tag, rule, source
+    layer = np.zeros(n + 2, np.int64)
+    for i in range(n + 1):
+        layer[i + 1] = layer[i] + (begin[i + 1] - begin[i]) * (begin[i + 2] - begin[i + 1]) * width
+    return Lattice(n, begin, tag, rule, source, layer)
 
 
 @inner_kernel
@@ -203,16 +223,10 @@ def reach(rule: int, n_tags: int, width: int) -> int:
 
 
 @inner_kernel
-def forward(
-    n: int, begin: Any, tag: Any, rule: Any, layer: Any, n_tags: int, width: int, weight: GmArrays, factor: Any,
-    first_used: int, room: Room, inside: Any, scale: Any,
-) -> float:  # fmt: skip
-    """log Z; fills inside with the inside score of each component of each link  [math: tag-inside].
-
-    Component k of the link from the x-th tag of word i to the y-th tag of the next is at index layer[i] + (x × tags of
-    the next + y) × K + k.
-    """
-    link_weight = weight.weight
+def forward(lattice: Lattice, model: Model, room: Room, inside: Any, scale: Any) -> float:
+    """log Z; fills inside with the inside score of each component of each link  [math: tag-inside]."""
+    n, begin, tag, _, _, layer = lattice
+    n_tags, width, link_weight = model.n_tags, model.width, model.weight.weight
     constant, tail, column, overlap = room.constant, room.tail, room.column, room.overlap
     for y in range(begin[1], begin[2]):
         first = link(0, n, 0, tag[y], n_tags) * width
@@ -222,8 +236,8 @@ def forward(
     for i in range(1, n + 1):
         after = (begin[i + 2] - begin[i + 1]) * width
         for y in range(begin[i], begin[i + 1]):
-            n_rows = meet(i, n, y, begin, tag, rule, n_tags, width, weight, factor, first_used, room)
-            take_tail(i, y, begin, layer, width, inside, tail)
+            n_rows = meet(i, y, lattice, model, room)
+            take_tail(i, y, lattice, width, inside, tail)
             own, first_overlap = room.constant_at[y], room.overlap_at[y]
             for r in range(n_rows):
                 tail[r] *= constant[own + r]
@@ -242,8 +256,9 @@ def forward(
 
 
 @inner_kernel
-def take_tail(i: int, y: int, begin: Any, layer: Any, width: int, value: Any, tail: Any) -> None:
+def take_tail(i: int, y: int, lattice: Lattice, width: int, value: Any, tail: Any) -> None:
     """Copy the values of the links into a tag of word i to the rows, repeated for each component of the emission."""
+    begin, layer = lattice.begin, lattice.layer
     r, here = 0, begin[i + 1] - begin[i]
     for x in range(begin[i] - begin[i - 1]):
         of = layer[i - 1] + (x * here + y - begin[i]) * width
@@ -254,24 +269,12 @@ def take_tail(i: int, y: int, begin: Any, layer: Any, width: int, value: Any, ta
 
 
 @inner_kernel
-def meet(
-    i: int,
-    n: int,
-    y: int,
-    begin: Any,
-    tag: Any,
-    rule: Any,
-    n_tags: int,
-    width: int,
-    weight: GmArrays,
-    factor: Any,
-    first_used: int,
-    room: Room,
-) -> int:
+def meet(i: int, y: int, lattice: Lattice, model: Model, room: Room) -> int:
     """Fill the rows, columns and overlaps of a tag of word i; the number of rows  [math: tag-overlap]."""
-    make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, factor, first_used, room)
+    begin, width, weight = lattice.begin, model.width, model.weight
+    make_rows(i, y, lattice, model, room)
     n_rows: int = (begin[i] - begin[i - 1]) * width * width
-    n_columns = make_columns(i, n, y, begin, tag, n_tags, width, room)
+    n_columns = make_columns(i, y, lattice, model, room)
     if weight.mean.shape[0] == 3 and weight.std.shape[0] == 1:
         three_distances(n_rows, n_columns, weight, room)
     else:
@@ -283,8 +286,10 @@ def meet(
 
 
 @inner_kernel
-def make_columns(i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, room: Room) -> int:
+def make_columns(i: int, y: int, lattice: Lattice, model: Model, room: Room) -> int:
     """Number the components of the rules out of a tag of word i; returns how many there are."""
+    n, begin, tag, _, _, _ = lattice
+    n_tags, width = model.n_tags, model.width
     column, c = room.column, 0
     for z in range(begin[i + 1], begin[i + 2]):
         first = link(i, n, tag[y], tag[z], n_tags) * width
@@ -343,21 +348,10 @@ def three_distances(n_rows: int, n_columns: int, weight: GmArrays, room: Room) -
 
 
 @inner_kernel
-def make_rows(
-    i: int,
-    n: int,
-    y: int,
-    begin: Any,
-    tag: Any,
-    rule: Any,
-    n_tags: int,
-    width: int,
-    weight: GmArrays,
-    factor: Any,
-    first_used: int,
-    room: Room,
-) -> None:
+def make_rows(i: int, y: int, lattice: Lattice, model: Model, room: Room) -> None:
     """The products of the components into a tag of word i with those of its emission, and their constants."""
+    n, begin, tag, rule, _, _ = lattice
+    n_tags, width, weight, factor = model
     mean, var, weights = weight.mean, weight.std, weight.weight
     row_mean, row_var, constant, square, product = room.row_mean, room.row_var, room.constant, room.square, room.product
     n_var, group = np.uint64(var.shape[0]), np.uint64(mean.shape[0] // var.shape[0])
@@ -365,7 +359,7 @@ def make_rows(
     n_rows, r = (begin[i] - begin[i - 1]) * width * width, np.uint64(0)  # unsigned indices cannot be negative
     own, at = room.constant_at[y], (n_tags * n_tags + 2 * n_tags + rule[y]) * width
     if rule[y] < 0:
-        bare_rows(i, n, y, begin, tag, n_tags, width, weight, room)
+        bare_rows(i, y, lattice, model, room)
     else:
         for x in range(begin[i - 1], begin[i]):
             first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
@@ -391,14 +385,14 @@ def make_rows(
     if factor.shape[0] > 0:
         for first in range(own, own + n_rows, width):
             for j in range(width):
-                constant[first + j] *= factor[first_used + y - 1, j]
+                constant[first + j] *= factor[y - 1, j]
 
 
 @inner_kernel
-def bare_rows(
-    i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, weight: GmArrays, room: Room
-) -> None:
+def bare_rows(i: int, y: int, lattice: Lattice, model: Model, room: Room) -> None:
     """The rows of a tag of word i without an emission: the components into it, K times, of weight 1/K each."""
+    n, begin, tag, _, _, _ = lattice
+    n_tags, width, weight, _ = model
     mean, var, row_mean, row_var = weight.mean, weight.std, room.row_mean, room.row_var
     r, own = 0, room.constant_at[y]
     for x in range(begin[i - 1], begin[i]):
@@ -415,11 +409,12 @@ def bare_rows(
 
 @kernel
 def backward(
-    n: int, begin: Any, tag: Any, rule: Any, source: Any, layer: Any, n_tags: int, width: int, weight: GmArrays,
-    factor: Any, first_used: int, room: Room, inside: Any, scale: Any, sign: float, slope: GmArrays,
-    factor_slope: Any, first_entry: int, share: Any, pair: Any, first_pair: int,
+    lattice: Lattice, model: Model, room: Room, inside: Any, scale: Any, sign: float, slope: GmArrays,
+    factor_slope: Any, share: Any, pair: Any,
 ) -> None:  # fmt: skip
     """Posteriors and gradients, from the last word to the first  [math: tag-outside, tag-gradient]."""
+    n, begin, _, rule, source, layer = lattice
+    n_tags, width, weight, _ = model
     link_weight = weight.weight
     constant, tail, above, head, overlap = room.constant, room.tail, room.above, room.head, room.overlap
     column = room.column
@@ -431,9 +426,7 @@ def backward(
         outside[c] = 1.0 / z
     emissions = (n_tags * n_tags + 2 * n_tags) * width
     for i in range(n, -1, -1):
-        use_links(
-            i, n, begin, tag, layer, n_tags, width, inside, outside, sign, slope, share, first_entry, pair, first_pair
-        )  # fmt: skip
+        use_links(i, lattice, model, inside, outside, sign, slope, share, pair)
         if i == 0:
             break
         power = power_of_two(-scale[i])
@@ -441,9 +434,9 @@ def backward(
         for y in range(begin[i], begin[i + 1]):
             n_rows = (begin[i] - begin[i - 1]) * width * width
             if room.is_kept:
-                make_columns(i, n, y, begin, tag, n_tags, width, room)
+                make_columns(i, y, lattice, model, room)
             else:
-                meet(i, n, y, begin, tag, rule, n_tags, width, weight, factor, first_used, room)
+                meet(i, y, lattice, model, room)
             of = layer[i] + (y - begin[i]) * after
             own, first_overlap = room.constant_at[y], room.overlap_at[y]
             for r in range(n_rows):
@@ -467,8 +460,8 @@ def backward(
                     outside[to + k] = value
             if sign != 0.0:
                 if room.is_kept:
-                    make_rows(i, n, y, begin, tag, rule, n_tags, width, weight, factor, first_used, room)
-                take_tail(i, y, begin, layer, width, inside, tail)
+                    make_rows(i, y, lattice, model, room)
+                take_tail(i, y, lattice, width, inside, tail)
                 for r in range(n_rows):
                     above[r] *= sign * tail[r]
                 if rule[y] >= 0:
@@ -477,24 +470,25 @@ def backward(
                         link_slope[emissions + rule[y] * width + r % width] += above[r]
                 if factor_slope.shape[0] > 0:
                     for r in range(n_rows):
-                        factor_slope[first_entry + source[y], r % width] += above[r]
+                        factor_slope[source[y], r % width] += above[r]
                 for r in range(n_rows):
                     tail[r] *= sign * constant[own + r]
                 column_gradients(n_rows, after, first_overlap, weight, slope, room)
                 if rule[y] >= 0:
-                    row_gradients(i, n, y, begin, tag, rule, n_tags, width, weight, slope, room)
+                    row_gradients(i, y, lattice, model, slope, room)
                 else:
-                    bare_gradients(i, n, y, begin, tag, n_tags, width, weight, slope, room)
+                    bare_gradients(i, y, lattice, model, slope, room)
 
 
 @inner_kernel
 def use_links(
-    i: int, n: int, begin: Any, tag: Any, layer: Any, n_tags: int, width: int, inside: Any, outside: Any, sign: float,
-    slope: GmArrays, share: Any, first_entry: int, pair: Any, first_pair: int,
+    i: int, lattice: Lattice, model: Model, inside: Any, outside: Any, sign: float, slope: GmArrays, share: Any,
+    pair: Any,
 ) -> None:  # fmt: skip
     """Add the posteriors of the links from word i to the next."""
-    link_slope = slope.weight
-    at, place = layer[i], first_pair + (layer[i] - layer[1]) // width
+    n, begin, tag, _, _, layer = lattice
+    n_tags, width, link_slope = model.n_tags, model.width, slope.weight
+    at, place = layer[i], (layer[i] - layer[1]) // width
     for x in range(begin[i], begin[i + 1]):
         for y in range(begin[i + 1], begin[i + 2]):
             first = link(i, n, tag[x], tag[y], n_tags) * width
@@ -506,7 +500,7 @@ def use_links(
                     link_slope[first + k] += sign * posterior
                 at += 1
             if share.shape[0] > 0 and i < n:
-                share[first_entry + y - 1] += total
+                share[y - 1] += total
             if pair.shape[0] > 0 and 0 < i < n:
                 pair[place] = total
                 place += 1
@@ -560,14 +554,13 @@ def column_gradients(
 
 
 @inner_kernel
-def row_gradients(
-    i: int, n: int, y: int, begin: Any, tag: Any, rule: Any, n_tags: int, width: int, weight: GmArrays,
-    slope: GmArrays, room: Room,
-) -> None:  # fmt: skip
+def row_gradients(i: int, y: int, lattice: Lattice, model: Model, slope: GmArrays, room: Room) -> None:
     """The gradients of the rules into a tag and of its emission, from those of their products  [math: tag-gradient].
 
     room.above: sign × the posterior of each row.
     """
+    n, begin, tag, rule, _, _ = lattice
+    n_tags, width, weight, _ = model
     mean, var, mean_slope, std_slope = weight.mean, weight.std, slope.mean, slope.std
     pull, bend, above = room.pull, room.bend, room.above
     dim, n_var = mean.shape[0], var.shape[0]
@@ -596,10 +589,10 @@ def row_gradients(
 
 
 @inner_kernel
-def bare_gradients(
-    i: int, n: int, y: int, begin: Any, tag: Any, n_tags: int, width: int, weight: GmArrays, slope: GmArrays, room: Room
-) -> None:
+def bare_gradients(i: int, y: int, lattice: Lattice, model: Model, slope: GmArrays, room: Room) -> None:
     """The gradients of the rules into a tag that has no emission."""
+    n, begin, tag, _, _, _ = lattice
+    n_tags, width, weight, _ = model
     var, mean_slope, std_slope, pull, bend = weight.std, slope.mean, slope.std, room.pull, room.bend
     r = 0
     for x in range(begin[i - 1], begin[i]):
