@@ -69,24 +69,15 @@ class Sentence(NamedTuple):
     scale: npt.NDArray[np.int64]
 
 
-class FullChart(NamedTuple):
-    """The scores of all symbols of all spans."""
-
-    cells: Cells
-    dense: Dense
-
-
-class LikelyChart(NamedTuple):
-    """The scores of likely symbols."""
-
-    likely: Likely
-    columns: Columns
-
-
 class Chart(NamedTuple):
-    """A filled chart, full or likely, scores of root rules, and log Z; -inf if there is no parse."""
+    """A filled chart, scores of root rules, and log Z; -inf if there is no parse.
 
-    filled: FullChart | LikelyChart
+    filled: the scores of all symbols of all spans, or those of likely symbols. keep: the kernel that finds the anchored
+    rules worth keeping in such a chart.
+    """
+
+    filled: tuple[Cells, Dense] | tuple[Likely, Columns]
+    keep: Callable[..., int]
     from_root: Floats
     root_posterior: Floats
     log_z: float
@@ -133,7 +124,9 @@ def likely_size(rules: ChartRules, n: int, entries: int) -> int:
 def exact_chart(rules: ChartRules, sentence: Sentence, block: Floats) -> Chart:
     """The chart of all cells. Cost: O(n^3 pairs) with small constants, O(n^2 N) memory."""
     n, n_left, n_right = len(sentence.words), rules.n_left, rules.n_right
-    cells, block = _empty_cells(rules, sentence, block)
+    shape = (3, n, n + 1, rules.n_nonterminals)
+    bottom, top, outer = block[: math.prod(shape)].reshape(shape)
+    cells, block = Cells(bottom, top, outer, _scales(sentence)), block[math.prod(shape) :]
     left = block[: n * n_left * (n + 1)].reshape(n, n_left, n + 1)
     right = block[left.size : left.size + (n + 1) * n_right * n].reshape(n + 1, n_right, n)
     left[:], right[:] = 0.0, 0.0
@@ -148,7 +141,7 @@ def exact_chart(rules: ChartRules, sentence: Sentence, block: Floats) -> Chart:
     )
     score = sentence.lexical.score
     fill_cells(_grammar(rules, sentence), sentence.spans, score, cells, dense, _room(rules, n))
-    return Chart(FullChart(cells, dense), *_root_scores(rules, sentence, cells.top[0, n], int(cells.scale[0, n])))
+    return Chart((cells, dense), keep_rules, *_root_scores(rules, sentence, top[0, n], int(cells.scale[0, n])))
 
 
 def likely_chart(rules: ChartRules, chain: TagChain, sentence: Sentence, p_cell: float, block: Floats) -> Chart | None:
@@ -177,7 +170,8 @@ def likely_chart(rules: ChartRules, chain: TagChain, sentence: Sentence, p_cell:
         top[likely.symbol[entries]] = high[entries]
     else:
         likely.scale[0, n] = DEAD
-    return Chart(LikelyChart(likely, columns), *_root_scores(rules, sentence, top, int(likely.scale[0, n])))
+    scores = _root_scores(rules, sentence, top, int(likely.scale[0, n]))
+    return Chart((likely, columns), keep_likely_rules, *scores)
 
 
 def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: float, p_edge: float) -> Ints:
@@ -192,14 +186,13 @@ def anchored_rules(rules: ChartRules, sentence: Sentence, chart: Chart, p_node: 
     n = len(sentence.words)
     bits, rule_bits = n.bit_length(), rules.n_rules.bit_length()
     size, work = _KEPT_FIRST * n, _room(rules, n)
-    keep: Callable[..., int] = keep_likely_rules if isinstance(chart.filled, LikelyChart) else keep_rules
     keys = np.empty(0, np.int64)
     while len(keys) < size:  # a second pass in the rare case that the capacity was too small
         keys = np.empty(size, np.int64)
         kept, tag_outer = Kept(p_node, p_edge, 1 << bits, 1 << rule_bits, keys), np.zeros((n, rules.n_tags))
-        size = keep(
+        size = chart.keep(
             _grammar(rules, sentence), sentence.lexical, *chart.filled, chart.from_root, kept, tag_outer, work
-        )  # fmt: skip
+        )
     keys = np.sort(keys[:size])
     roots = np.flatnonzero(chart.root_posterior >= p_edge)
     items = np.empty((4, size + len(roots)), np.int32)
@@ -228,14 +221,6 @@ def _room(rules: ChartRules, n: int) -> Work:
     cell, top = np.empty(n_symbols + rules.n_tags), np.empty(n_symbols)
     first_pair = np.zeros(rules.n_left, np.int32)
     return Work(factor, scaled, gathered, cell, top, np.zeros(n_pairs), wanted, next_pair, first_pair)
-
-
-def _empty_cells(rules: ChartRules, sentence: Sentence, block: Floats) -> tuple[Cells, Floats]:
-    """Empty cells, and the rest of the block."""
-    n = len(sentence.words)
-    shape = (3, n, n + 1, rules.n_nonterminals)
-    bottom, top, outer = block[: math.prod(shape)].reshape(shape)
-    return Cells(bottom, top, outer, _scales(sentence)), block[math.prod(shape) :]
 
 
 def _scales(sentence: Sentence) -> npt.NDArray[np.int64]:
