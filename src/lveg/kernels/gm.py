@@ -437,19 +437,14 @@ def add_gradients(
         own = Factors(factors.mantissa[first_edge:last_edge], factors.exponent[first_edge:last_edge])
         scores = empty_scores(plan, most)
         log_z[number] = inside(plan, own, parameters, table, at, cut, scores)
-        entry_rule, entry_edge, node_entry, node_query = (
-            plan.entry_rule,
-            plan.entry_edge,
-            plan.node_entry,
-            plan.node_query,
-        )
+        _, node_entry, node_query, entry_rule, entry_edge, _, _, edge_right = plan
         for node in range(node_entry.shape[0] - 1):
             at += (node_entry[node + 1] - node_entry[node]) * (node_query[node + 1] - node_query[node])
         if log_z[number] > -math.inf:
             outside(plan, parameters, table, at, sign[number], cut, scores)
             entry_place, alpha, beta = scores.entry_place, scores.alpha, scores.beta
             for entry in range(entry_rule.shape[0]):
-                if plan.edge_right[entry_edge[entry]] != COPY:
+                if edge_right[entry_edge[entry]] != COPY:
                     place, to = entry_place[entry], ptr[entry_rule[entry]]
                     for k in range(entry_place[entry + 1] - place):
                         grad_weight[to + k] += alpha[place + k] * beta[place + k]

@@ -66,12 +66,8 @@ def unpack_plan(packed: Ints) -> Plan:
 @kernel
 def view_plan(packed: Any, begin: Any) -> Plan:
     """The plan that begins at this index."""
-    n_nodes, n_planned, n_entries, n_queries = (
-        packed[begin + 1],
-        packed[begin + 3],
-        packed[begin + 4],
-        packed[begin + 5],
-    )
+    n_nodes, n_planned = packed[begin + 1], packed[begin + 3]
+    n_entries, n_queries = packed[begin + 4], packed[begin + 5]
     a = begin + _HEADER
     b = a + n_nodes
     c = b + n_nodes + 1
