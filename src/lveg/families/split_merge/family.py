@@ -48,11 +48,10 @@ class SplitMerge(Subtyped):
         if len(self.groups) > MOST_LEVELS:
             raise GrammarError(f"there are more than {MOST_LEVELS} levels of subtypes")
         steps = np.diff(self.groups, axis=1)
-        begins = first[1:-1] - 1
-        inner = np.delete(steps, begins, axis=1)
+        inner = np.delete(steps, first[1:-1] - 1, axis=1)
         if (self.groups[:, first[:-1]] != 0).any() or ((inner != 0) & (inner != 1)).any():
             raise GrammarError("groups of subtypes are not numbered in order")
-        if (np.diff(np.delete(steps, begins, axis=1), axis=0) < 0).any():
+        if (np.diff(inner, axis=0) < 0).any():
             raise GrammarError("a level of subtypes does not refine the one before")
 
     @property
