@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -44,7 +45,7 @@ class TagGm(ChainFamily):
             raise GrammarError(f"covariance {self.covariance!r} is not one of {', '.join(COVARIANCES)}")
         if not 1 <= self.components <= MOST_COMPONENTS or self.dim < 1:
             raise GrammarError(f"a rule has from 1 to {MOST_COMPONENTS} components, and a subtype some dimensions")
-        check_value(self.value, sum(rows * columns for rows, columns in self.shapes), MOST_PARAMETER)
+        check_value(self.value, sum(map(math.prod, self.shapes)), MOST_PARAMETER)
 
     @property
     def width(self) -> int:
@@ -172,17 +173,15 @@ def start_gm(
     heft = weight * (2 * np.pi * 3**0.5) ** (dim / 2) / components
     heft[grammar.root_start : grammar.lexical_start] = weight[grammar.root_start : grammar.lexical_start] / components
     log_weight = np.repeat(np.log(np.maximum(heft, 1e-30)), components)
-    gaussians = (2 * (tags * tags + tags) + n_emissions) * components
-    mean = np.random.default_rng(seed).uniform(-spread, spread, dim * gaussians)
-    log_std = np.zeros((dim if covariance == "diagonal" else 1) * gaussians)
-    value = np.concatenate([log_weight, mean, log_std])
+    _, means, deviations = map(math.prod, shapes_of(tags, n_emissions, components, dim, covariance))
+    mean = np.random.default_rng(seed).uniform(-spread, spread, means)
+    value = np.concatenate([log_weight, mean, np.zeros(deviations)])
     return TagGm(tag_table(grammar), tags, n_emissions, components, dim, covariance, value)
 
 
 def start_open_gm(tags: int, components: int, dim: int, spread: float = 0.05, seed: int = 0) -> TagGm:
     """An initial tagger without word emissions: equal weights, means uniform within ± spread."""
-    shapes = shapes_of(tags, tags, components, dim, "spherical")
-    sizes = [rows * columns for rows, columns in shapes]
-    mean = np.random.default_rng(seed).uniform(-spread, spread, sizes[1])
-    value = np.concatenate([np.zeros(sizes[0]), mean, np.zeros(sizes[2])])
+    weights, means, deviations = map(math.prod, shapes_of(tags, tags, components, dim, "spherical"))
+    mean = np.random.default_rng(seed).uniform(-spread, spread, means)
+    value = np.concatenate([np.zeros(weights), mean, np.zeros(deviations)])
     return TagGm(open_table(tags, with_emissions=True), tags, tags, components, dim, "spherical", value, by_word=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from lveg.families.family import Facts
 from lveg.families.tag_gm.family import TagGm, shapes_of, start_gm
 from lveg.families.tag_gm.options import TagGmOptions
@@ -16,7 +18,7 @@ def learn(data: TagData, options: TagGmOptions, run: Run) -> tuple[TagGm, Facts]
     n_tags, n_words = len(data.grammar.tags), data.grammar.n_rules - data.grammar.lexical_start
     shapes = shapes_of(n_tags, n_words, options.components, options.dim, options.covariance)
     what = f"--components {options.components} --dim {options.dim}"
-    check_memory(what, sum(rows * columns for rows, columns in shapes), gradient_copies(options))
+    check_memory(what, sum(map(math.prod, shapes)), gradient_copies(options))
     first = start_gm(
         data.grammar, data.weight, options.components, options.dim, options.covariance, options.spread, run.seed
     )
