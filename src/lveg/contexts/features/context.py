@@ -195,10 +195,6 @@ class Features(ForestContext):
         kept = kept[np.argsort(self.table.key[kept])]
         return {"key": self.table.key[kept], "steps": _steps(self.value)[self.table.number[kept]]}
 
-    def facts(self) -> Facts:
-        """Empty."""
-        return {}
-
     @classmethod
     def restore(cls, grammar: Grammar, weight: Floats, arrays: Arrays, facts: Facts) -> Features:
         """The context in a model file."""
