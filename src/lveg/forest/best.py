@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from lveg.forest.forest import Forest
 from lveg.grammar.grammar import Floats, Ints
-from lveg.kernels.kbest import best_edges, k_best
-
-
-class Ranks(NamedTuple):
-    """The best derivations of each node, by rank, (nodes, ranks): score, edge, and the ranks of its children."""
-
-    score: Floats
-    edge: Ints
-    left: Ints
-    right: Ints
+from lveg.kernels.kbest import Ranks, best_edges, k_best
 
 
 def best_ranks(forest: Forest, scores: Floats, count: int) -> tuple[int, Ranks]:
@@ -29,7 +18,7 @@ def best_ranks(forest: Forest, scores: Floats, count: int) -> tuple[int, Ranks]:
     ranks.edge[:, 0] = choice
     found = int(best[-1] > -np.inf)
     if count > 1:
-        found = k_best(forest.edge_ptr, *children, scores, *ranks)
+        found = k_best(forest.edge_ptr, *children, scores, ranks)
     return found, ranks
 
 

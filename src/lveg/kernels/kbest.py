@@ -1,16 +1,22 @@
-"""The k best derivations of a forest by additive edge scores: Huang and Chiang (2005), algorithm 3, iterative.
-
-Rank r of node v is at [v, r]: its score, its edge, and the ranks of its children.
-"""
+"""The k best derivations of a forest by additive edge scores: Huang and Chiang (2005), algorithm 3, iterative."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lveg.kernels.jit import inner_kernel, kernel, lean_kernel
+
+
+class Ranks(NamedTuple):
+    """The best derivations of each node, by rank, (nodes, ranks): score, edge, and the ranks of its children."""
+
+    score: Any
+    edge: Any
+    left: Any
+    right: Any
 
 
 @lean_kernel
@@ -67,22 +73,14 @@ def pop(heap: Any, scores: Any, base: int, size: int) -> None:
 
 
 @kernel
-def k_best(
-    edge_ptr: Any,
-    edge_left: Any,
-    edge_right: Any,
-    score: Any,
-    rank_score: Any,
-    rank_edge: Any,
-    rank_left: Any,
-    rank_right: Any,
-) -> int:
+def k_best(edge_ptr: Any, edge_left: Any, edge_right: Any, score: Any, ranks: Ranks) -> int:
     """The number of derivations found, at most k; fills their ranks, at the nodes that they need.
 
-    rank_*: (nodes, k); on entry, rank 0 of every node has its score and edge, and all child ranks are 0. A candidate is
+    ranks: on entry, rank 0 of every node has its score and edge, and all child ranks are 0. A candidate is
     (edge, left rank, right rank); its successors raise one rank, the right one only while the left is 0, so that each
     is made once. Memory: O(nodes k + edges); a node is processed only when a rank of it is needed.
     """
+    rank_score, rank_edge, rank_left, rank_right = ranks
     n_nodes, k = rank_edge.shape
     # Each node's candidates: space for its edges and two successors per rank.
     base = np.zeros(n_nodes + 1, np.int64)
