@@ -58,6 +58,12 @@ class Forest:
         head: Ints = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.edge_ptr))
         return head
 
+    def with_edges(self, nodes: Ints, edge_ptr: Ints, edge_rule: Ints, edge_left: Ints, edge_right: Ints) -> Forest:
+        """A forest of some of the nodes, with other edges."""
+        columns = self.node_symbol, self.node_start, self.node_end, self.node_level
+        symbol, start, end, level = (column[nodes] for column in columns)
+        return Forest(self.words, symbol, start, end, level, edge_ptr, edge_rule, edge_left, edge_right)
+
 
 def build_forest(
     grammar: Grammar, words: Sequence[str], items: Ints, may_stay: bool = True, is_sorted: bool = False
@@ -104,18 +110,9 @@ def part_of(forest: Forest, is_kept: npt.NDArray[np.bool_]) -> tuple[Forest, Int
     nodes, edges = (np.flatnonzero(mask).astype(np.int32) for mask in (is_used, is_kept))
     number = np.append(np.cumsum(is_used) - 1, -1).astype(np.int32)  # missing children are -1 and stay -1
     counts = np.bincount(number[forest.edge_head[edges]], minlength=len(nodes))
-    part = Forest(
-        words=forest.words,
-        node_symbol=forest.node_symbol[nodes],
-        node_start=forest.node_start[nodes],
-        node_end=forest.node_end[nodes],
-        node_level=forest.node_level[nodes],
-        edge_ptr=np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
-        edge_rule=forest.edge_rule[edges],
-        edge_left=number[forest.edge_left[edges]],
-        edge_right=number[forest.edge_right[edges]],
-    )
-    return part, nodes, edges
+    edge_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    left, right = number[forest.edge_left[edges]], number[forest.edge_right[edges]]
+    return forest.with_edges(nodes, edge_ptr, forest.edge_rule[edges], left, right), nodes, edges
 
 
 def anchored_rules(forest: Forest, edges: Ints | None = None) -> Ints:

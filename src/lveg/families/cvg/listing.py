@@ -75,15 +75,6 @@ def _listed(forest: Forest, scores: Floats, count: int) -> Listing:
     found, ranks = best_ranks(forest, scores, count)
     node, edge, left, right = list_items(forest.edge_left, forest.edge_right, *ranks[1:], found)
     nodes = np.append(node[: len(node) - found], forest.n_nodes - 1)  # one ROOT for all trees
-    part = Forest(
-        words=forest.words,
-        node_symbol=forest.node_symbol[nodes],
-        node_start=forest.node_start[nodes],
-        node_end=forest.node_end[nodes],
-        node_level=forest.node_level[nodes],
-        edge_ptr=np.append(np.arange(len(nodes)), len(edge)).astype(np.int32),
-        edge_rule=forest.edge_rule[edge],
-        edge_left=left,
-        edge_right=right,
-    )
+    edge_ptr = np.append(np.arange(len(nodes)), len(edge)).astype(np.int32)
+    part = forest.with_edges(nodes, edge_ptr, forest.edge_rule[edge], left, right)
     return Listing(part, edge, np.zeros(found))
