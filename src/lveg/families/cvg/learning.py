@@ -75,12 +75,8 @@ def all_lists(
     options: CvgOptions, run: Run,
 ) -> Examples:  # fmt: skip
     """The lists of all trees, from bases that were not trained on them, or from the base itself."""
-    limit, folds = int(options.list_memory * 2**30), options.folds
-    if len(data.trees) < 2 * folds or folds < 2:
-        lists = Lists(form, options.list_size, (Lister(data.coarse, base, form.units.of_rule),), data.trees)
-        sources = [(0, number) for number in range(len(data.trees))]
-        return make_all(Examples(lists, sources, limit), run, "listing trees")
-    place, listers = run.stage(0).place, []
+    folds = options.folds if 2 <= options.folds <= len(data.trees) // 2 else 0
+    place, listers = run.stage(0).place, [] if folds else [Lister(data.coarse, base, form.units.of_rule)]
     for fold in range(folds):
         run.report("fold", {"number": fold + 1, "of": folds})
         part = data.part(chosen(data.trees, (number % folds != fold for number in range(len(data.trees)))))
@@ -91,8 +87,9 @@ def all_lists(
         one = learn_base(part, replace(stage, score=None, keep=None, fixed=rounds, best={}))
         listers.append(Lister(part.coarse, one, foreign_units(form.units, data.grammar, part.grammar)))
     lists = Lists(form, options.list_size, tuple(listers), data.trees)
-    sources = [(fold, number) for fold in range(folds) for number in range(fold, len(data.trees), folds)]
-    return make_all(Examples(lists, sources, limit), run, "listing trees")
+    n, n_trees = len(listers), len(data.trees)
+    sources = [(number, tree) for number in range(n) for tree in range(number, n_trees, n)]
+    return make_all(Examples(lists, sources, int(options.list_memory * 2**30)), run, "listing trees")
 
 
 def first_value(form: Form, seed: int) -> Floats:
