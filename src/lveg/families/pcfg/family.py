@@ -87,7 +87,8 @@ class Pcfg(ForestFamily):
 
     def _weigh(self, forest: Forest | Packed, log_factor: Floats | None, with_outside: bool) -> Posterior:
         """log Z, and with the outside pass the posteriors of nodes and edges."""
-        weight, factors = self._edge_weights(forest.edge_rule), split_factors(log_factor)
+        weight, factors = self.weight[forest.edge_rule], split_factors(log_factor)
+        weight[forest.edge_rule == STAY] = 1.0
         size = len(forest.node_symbol)
         value, scale, factor = np.empty(size), np.empty(size, np.int64), np.empty(len(weight))
         node, edge = np.zeros(size), np.zeros(len(weight))
@@ -127,9 +128,3 @@ class Pcfg(ForestFamily):
         """Only the part `rules`."""
         terms = rule_terms(grammar, self.weight, forest, chosen)
         return [[difference(RULES, terms, chosen[0], other)] for other in chosen[1:]]
-
-    def _edge_weights(self, edge_rule: Ints) -> Floats:
-        """The weight of each edge; 1 for STAY."""
-        weight = self.weight[edge_rule]
-        weight[edge_rule == STAY] = 1.0
-        return weight
