@@ -13,7 +13,8 @@ import pytest
 from lveg.decoding.tags import TagSequences, decode_tags
 from lveg.errors import UsageError
 from lveg.families.chain import ChainFamily, Lattices, lattices, word_tags
-from lveg.families.tag_lvg.family import hmm, start_lvg
+from lveg.families.tag_hmm.family import Hmm
+from lveg.families.tag_lvg.family import start_lvg
 from lveg.grammar.estimate import hmm_weights
 from lveg.grammar.grammar import Ints, tag_grammar
 from lveg.grammar.lexicon import LexiconOptions
@@ -57,7 +58,7 @@ def enumeration(words: list[str]) -> dict[tuple[str, ...], float]:
     return found
 
 
-HMM = hmm(GRAMMAR, hmm_weights(GRAMMAR))
+HMM = Hmm.of(GRAMMAR, hmm_weights(GRAMMAR))
 
 
 def some_sentences(count: int) -> list[list[str]]:

@@ -16,7 +16,8 @@ from oracles import central_difference
 from lveg.errors import GrammarError
 from lveg.families.chain import ChainFamily, lattices, open_table, tag_table, word_tags
 from lveg.families.tag_gm.family import TagGm, start_gm
-from lveg.families.tag_lvg.family import TagLvg, hmm, start_lvg
+from lveg.families.tag_hmm.family import Hmm
+from lveg.families.tag_lvg.family import TagLvg, start_lvg
 from lveg.grammar.estimate import hmm_weights
 from lveg.grammar.grammar import Floats, Grammar, Ints, tag_grammar
 from lveg.grammar.lexicon import LexiconOptions
@@ -306,7 +307,7 @@ def test_a_negative_sign_subtracts_the_gradient_and_sentences_add_up(name: str) 
 def test_one_subtype_without_noise_has_the_weights_of_the_hmm() -> None:
     for seed in range(10):
         grammar = random_grammar(seed)
-        model = hmm(grammar, hmm_weights(grammar))
+        model = Hmm.of(grammar, hmm_weights(grammar))
         np.testing.assert_allclose(np.exp(model.value).sum(), 2 * len(grammar.tags) + 1)
         assert model.is_probability
 
@@ -346,7 +347,7 @@ def test_gaussians_start_as_the_hmm(components: int, dim: int) -> None:
         grammar = random_grammar(seed)
         weight = hmm_weights(grammar)
         model = start_gm(grammar, weight, components, dim, spread=0.0)
-        plain = hmm(grammar, weight)
+        plain = Hmm.of(grammar, weight)
         for terminals in sentences(grammar, seed):
             (found,), (expected,) = known(model, [terminals]), known(plain, [terminals])
             # A start has a Gaussian too, but every word has one triple overlap and two rules of weight alpha.

@@ -143,11 +143,6 @@ def start_lvg(grammar: Grammar, weight: Floats, subtypes: int, noise: float = 0.
     return first.with_value(logs(flat))
 
 
-def hmm(grammar: Grammar, weight: Floats) -> TagLvg:
-    """The HMM with these rule probabilities."""
-    return start_lvg(grammar, weight, 1, noise=0.0)
-
-
 def normalise(probability: LvgArrays, grammar: Grammar) -> None:
     """Normalise the probabilities of starts, of transitions from each subtype and of its words, in place."""
     start, transition, end, emission = probability
