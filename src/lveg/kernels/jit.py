@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import event
+from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import Flags
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -115,6 +116,27 @@ def _quicken_comparisons() -> None:
 
 
 _quicken_comparisons()
+
+
+def _keep_own_copies() -> None:
+    """Let a kernel call its own copies of other kernels, whether it was just compiled or was cached on disk.
+
+    Numba links each kernel with copies of those that it calls. A copy may be optimised in another way than the
+    original, and so add numbers in another order. Usually a kernel from the cache calls its copies, and one that was
+    just compiled calls the originals: the last bits of results would depend on the state of the cache.
+    """
+    optimise = CPUCodeLibrary._optimize_final_module
+
+    def internalise(library: Any) -> None:
+        for function in library._final_module.functions:
+            if not function.is_declaration and function.linkage.name == "linkonce_odr" and "lveg" in function.name:
+                function.linkage = "internal"
+        optimise(library)
+
+    CPUCodeLibrary._optimize_final_module = internalise
+
+
+_keep_own_copies()
 
 
 class _Compilations(event.Listener):
