@@ -240,26 +240,18 @@ def _evaluate_tokens(work: Analyses, as_json: bool, is_conllu: bool, unfit: list
     typer.echo(f"signature: {note}")
 
 
-def _write_page(found: Report, path: Path, work: Analyses) -> None:
-    from lveg.evaluation.page import Names, report_page
-    from lveg.treebank.source import open_output
-
-    system = work.system or work.model
-    other = None if work.against is None else work.against.name
-    with open_output(str(path)) as stream:
-        stream.write(report_page(found, Names(work.gold.name, "" if system is None else system.name, other)))
-
-
 def _show(found: Report, page: Path | None, work: Analyses, as_json: bool, details: bool) -> None:
     """Write the page, if one is wanted, and print the report."""
-    if page is not None:
-        _write_page(found, page, work)
-    _print(found, as_json, details)
-
-
-def _print(found: Report, as_json: bool, details: bool) -> None:
     import msgspec
 
     from lveg.evaluation.report import report_json, report_text
 
+    if page is not None:
+        from lveg.evaluation.page import Names, report_page
+        from lveg.treebank.source import open_output
+
+        system = work.system or work.model
+        other = None if work.against is None else work.against.name
+        with open_output(str(page)) as stream:
+            stream.write(report_page(found, Names(work.gold.name, "" if system is None else system.name, other)))
     typer.echo(msgspec.json.encode(report_json(found, details)) if as_json else report_text(found, details))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lveg.annotate import TagSettings, tag_all
 from lveg.chart.coarse import Parses
 from lveg.evaluation import brackets, tags
 from lveg.evaluation.tokens import TokenScores, score_tokens
@@ -14,7 +13,6 @@ from lveg.model import Parse, Parser, Tagger, Tagging
 from lveg.parallel import ordered_map
 from lveg.report import Report, counted, silent
 from lveg.text.tokens import Tokeniser, TokenSentence, text_of
-from lveg.treebank.text import Input
 from lveg.trees import Tree
 
 
@@ -72,8 +70,7 @@ def score_tagger(
 ) -> TaggerScores:
     """The tagger's tags for the words of gold sentences, and their scores; known words are those of its lexicon."""
     words = [[word for word, _ in sentence] for sentence in gold]
-    found = tag_all(tagger, map(Input, words), TagSettings(decoder), threads)
-    taggings = [tagging for _, tagging in counted(found, report, "tagging", len(gold))]
+    taggings = list(tagger.tag_all(words, decoder, threads=threads, progress=report))
     gold_tags = [[tag for _, tag in sentence] for sentence in gold]
     known = set(tagger.grammar.lexicon.words)
     counts = tags.score_tags(words, gold_tags, [tagging.tags for tagging in taggings], known)
