@@ -27,7 +27,7 @@ from lveg.serve.api import (
     TagRequest,
 )
 from lveg.serve.example import example_sentence, foreign_tag
-from lveg.serve.problems import ApiError, too_many_words
+from lveg.serve.problems import ApiError
 from lveg.serve.supplies import Supplies
 from lveg.text.joined import joined_words
 from lveg.text.ptb import PtbTokeniser
@@ -107,7 +107,8 @@ class Desk:
         else:
             found = [words_of(line) for line in (request.text or "").split("\n")]
         if sum(map(len, found)) > self.supplies.max_words:
-            raise too_many_words(self.supplies.max_words)
+            most = self.supplies.max_words  # the message does not repeat the words
+            raise ApiError(422, "too_many_words", f"a request may have at most {most} words: send fewer")
         return [words for words in found if words]
 
 
