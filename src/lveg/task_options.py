@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from lveg.errors import UsageError
-from lveg.options import Options, option
+from lveg.options import Options, option, with_default
 
 if TYPE_CHECKING:
     from lveg.grammar.binarise import Binarisation
@@ -143,9 +143,7 @@ class TaggerOptions(WordOptions):
         False, "Also train a tokeniser on the same files and keep it in the model, for `lveg tag MODEL --raw`.",
         group=DATA,
     )  # fmt: skip
-    smooth: int = option(
-        0, "Words seen at most this often are smoothed with the tags of their class; 0: none are.", group=WORDS, least=0
-    )
+    smooth: int = with_default(WordOptions, "smooth", 0)
 
 
 @dataclass(frozen=True)
