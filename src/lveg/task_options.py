@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 
 from lveg.errors import UsageError
 from lveg.options import Options, option, with_default
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 FEW_WORDS = 1000
 """Parsers trained on fewer sentences keep every word in the lexicon (docs/decisions/0012)."""
 
-TAG_COLUMNS = ("upos", "xpos", "feats", "upos+xpos", "upos+feats", "xpos+feats", "upos+xpos+feats")
+Column = Literal["upos", "xpos", "feats", "upos+xpos", "upos+feats", "xpos+feats", "upos+xpos+feats"]
 """What a tagger can learn: a column of CoNLL-U, or several together."""
+
+TAG_COLUMNS: tuple[Column, ...] = get_args(Column)
 
 NO_WORD = 2**31
 """A number of occurrences that no word reaches."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -170,7 +169,7 @@ def _command(task: str, kinds: Sequence[Kind]) -> Callable[..., None]:
         _parameter("train", list[Path], typer.Argument(..., metavar="TRAIN...", help=_DATA[task])),
         _parameter("out", Path, option(..., "--out", metavar="MODEL", help="The model file to write.")),
         _parameter("dev", list[Path] | None, option(None, "--dev", metavar="FILE", help=dev_help)),
-        _parameter("model", _choice("Model", tuple(trainable(task))), _model_option(task)),
+        _parameter("model", Literal[tuple(trainable(task))] | None, _model_option(task)),
         _parameter("config", Path | None, option(None, "--config", metavar="FILE.toml", help=config_help)),
         _parameter("resume", bool, option(False, "--resume", help="Continue an interrupted run from its checkpoint.")),
         _parameter("checkpoint_minutes", float, option(MINUTES, "--checkpoint-minutes", min=0.0, help=minutes_help)),
@@ -195,11 +194,6 @@ def _parameter(name: str, hint: Any, option: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=hint)
 
 
-def _choice(name: str, values: tuple[str, ...]) -> Any:
-    made: Any = StrEnum(name, {value: value for value in values})  # type: ignore[misc]
-    return made | None
-
-
 def _model_option(task: str) -> Any:
     return typer.Option(None, "--model", help=f"The kind of {task}, see above. \\[default: {default_kind(task).name}]")
 
@@ -207,7 +201,7 @@ def _model_option(task: str) -> Any:
 def _typed(item: Described) -> tuple[Any, Any]:
     """The type of an option and the Typer option; the default is None, so that config files can set the value."""
     option = item.option
-    hint: Any = _choice(item.name, option.choices) if option.choices else item.type | None
+    hint: Any = (Literal[option.choices] if option.choices else item.type) | None
     flag = f"{item.flag}/--no-{item.flag[2:]}" if item.type is bool else item.flag
     return hint, typer.Option(
         None, flag, help=option.help + _limits(item), metavar=option.metavar, rich_help_panel=option.group
@@ -255,8 +249,7 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     resume, minutes = given.pop("resume"), given.pop("checkpoint_minutes")
     threads, quiet, faults = given.pop("threads"), given.pop("quiet"), Faults(given.pop("skip_bad"))
     options = {} if config is None else _config_options(task, kinds, str(config))
-    options |= {name: str(value) if isinstance(value, StrEnum) else value for name, value in given.items()
-                if value is not None}  # fmt: skip
+    options |= {name: value for name, value in given.items() if value is not None}
     files = [Path(options[item.name]) for item in _described(task, kinds) if item.is_file and item.name in options]
     check_outputs([out, log], [*train, *dev, config, *files])
     for path in dev:
