@@ -145,8 +145,7 @@ def parse(
     reading = Reading(input_format, parser.cleaning, column, tokeniser=found)
     job = Annotation("parsing", files, reading, out, skip_bad, quiet, parser.grammar.lexicon.word_ids)
     results = parse_all(parser, with_trees(job.sentences(), constraints), settings, thread_count(threads, files))
-    text = _writer(format, kbest > 1, len(files) > 1, explain)
-    job.write(results, text, fallback=lambda found: found.fallback)
+    job.write(results, _writer(format, kbest > 1, len(files) > 1, explain))
 
 
 def _check_options(prune_with: Path | None, constraints: Path | None, explain: bool, kbest: int) -> None:

@@ -110,4 +110,4 @@ def tag(
     chunk_size = 1 if STANDARD in files and n_threads == 1 else CHUNK
     settings = TagSettings(decoder, kbest, posteriors)
     results = tag_all(tagger, job.sentences(), settings, n_threads, chunk_size)
-    job.write(results, text, fallback=lambda found: found.fallback)
+    job.write(results, text)
