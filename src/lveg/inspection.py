@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lveg.drawing.html import html_text, page
+from lveg.drawing.html import page
 from lveg.drawing.plane import Spot, plane_svg
+from lveg.drawing.svg import html_text
 from lveg.errors import UsageError
 from lveg.families.insight import BEFORE, PLACES, RULES, WORDS, About, Gaussians, Insight, Lists, Use
 from lveg.grammar.grammar import Floats

@@ -166,7 +166,7 @@ def tags_json(sentence: Input, tagging: Tagging, several: bool = False, name_fil
     line = _origin(sentence, name_file)
     line |= {"words": tagging.words, "log_sentence": tagging.log_sentence, "fallback": tagging.fallback}
     line |= {"sequences": sequences} if several else sequences[0]
-    line |= {"posteriors": _listed(tagging)} if tagging.posteriors else {}
+    line |= {"posteriors": listed_tags(tagging.posteriors)} if tagging.posteriors else {}
     return _json(line)
 
 
@@ -189,13 +189,15 @@ def tags_tsv(tagging: Tagging) -> str:
     rows = zip(tagging.words, tagging.tags, tagging.confidence, strict=True)
     lines = [f"{_field(word)}\t{tag}\t{share:.4f}" for word, tag, share in rows]
     if tagging.posteriors:
-        shares = ("|".join(f"{tag}={value:.4f}" for tag, value in listed.items()) for listed in _listed(tagging))
+        several = listed_tags(tagging.posteriors)
+        shares = ("|".join(f"{tag}={value:.4f}" for tag, value in listed.items()) for listed in several)
         lines = [f"{line}\t{share}" for line, share in zip(lines, shares, strict=True)]
     return "".join(f"{line}\n" for line in lines) + "\n"
 
 
-def _listed(tagging: Tagging) -> list[dict[str, float]]:
-    return [{tag: value for tag, value in share.items() if value >= SHOWN_FROM} for share in tagging.posteriors]
+def listed_tags(posteriors: list[dict[str, float]]) -> list[dict[str, float]]:
+    """The tags of each word that are listed."""
+    return [{tag: value for tag, value in share.items() if value >= SHOWN_FROM} for share in posteriors]
 
 
 def _field(word: str) -> str:

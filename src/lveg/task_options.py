@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 
 from lveg.errors import UsageError
-from lveg.options import Options, option
+from lveg.options import Options, option, with_default
 
 if TYPE_CHECKING:
     from lveg.grammar.binarise import Binarisation
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 FEW_WORDS = 1000
 """Parsers trained on fewer sentences keep every word in the lexicon (docs/decisions/0012)."""
 
-TAG_COLUMNS = ("upos", "xpos", "feats", "upos+xpos", "upos+feats", "xpos+feats", "upos+xpos+feats")
+Column = Literal["upos", "xpos", "feats", "upos+xpos", "upos+feats", "xpos+feats", "upos+xpos+feats"]
 """What a tagger can learn: a column of CoNLL-U, or several together."""
+
+TAG_COLUMNS: tuple[Column, ...] = get_args(Column)
 
 NO_WORD = 2**31
 """A number of occurrences that no word reaches."""
@@ -143,9 +145,7 @@ class TaggerOptions(WordOptions):
         False, "Also train a tokeniser on the same files and keep it in the model, for `lveg tag MODEL --raw`.",
         group=DATA,
     )  # fmt: skip
-    smooth: int = option(
-        0, "Words seen at most this often are smoothed with the tags of their class; 0: none are.", group=WORDS, least=0
-    )
+    smooth: int = with_default(WordOptions, "smooth", 0)
 
 
 @dataclass(frozen=True)

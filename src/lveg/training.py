@@ -30,7 +30,7 @@ from lveg.model import Parser, Tagger, combine
 from lveg.options import Options
 from lveg.parallel import ordered_map
 from lveg.recipe import Recipe, Task, make_recipe
-from lveg.report import Report, logged
+from lveg.report import Report, counted, logged
 from lveg.task_options import ParserOptions, TaggerOptions, TokeniserOptions
 from lveg.text.characters import examples, stand_ins
 from lveg.text.expansions import learn_expansions
@@ -155,12 +155,9 @@ def _learn_parser(
 
 def coarse_parses(coarse: CoarseParser, gold: Sequence[Tree], p_min: float, setting: Setting) -> list[Parses]:
     """The pruned forests of the development sentences; they do not change in training, so they are computed once."""
-    prepared: list[Parses] = []
     words = [tree.words() for tree in gold]
-    for parses in ordered_map(lambda sentence: coarse.parses(sentence, p_min), words, setting.threads):
-        prepared.append(parses)
-        setting.report("progress", {"what": "development forests", "done": len(prepared), "total": len(gold)})
-    return prepared
+    found = ordered_map(lambda sentence: coarse.parses(sentence, p_min), words, setting.threads)
+    return list(counted(found, setting.report, "development forests", len(gold)))
 
 
 def train_tagger(

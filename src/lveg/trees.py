@@ -241,32 +241,25 @@ class Cleaning:
 
     def __call__(self, tree: Tree) -> Tree | None:
         """The cleaned tree under one ROOT bracket, or None if no word is left."""
-        return clean(tree, self)
+        empty = re.compile(self.empty_elements) if self.empty_elements else None
 
-
-def clean(tree: Tree, steps: Cleaning) -> Tree | None:
-    """The tree after the given steps, its outer bracket labelled ROOT; None if no word is left."""
-    empty = re.compile(steps.empty_elements) if steps.empty_elements else None
-
-    def make(node: Tree, children: list[Tree]) -> Tree | None:
-        is_cut = steps.strip_functions if node.word is None else steps.strip_tags
-        label = bare_label(node.label) if is_cut else node.label
-        if node.word is not None:
-            if empty is not None and empty.fullmatch(f"{node.label} {node.word}"):
+        def make(node: Tree, children: list[Tree]) -> Tree | None:
+            is_cut = self.strip_functions if node.word is None else self.strip_tags
+            label = bare_label(node.label) if is_cut else node.label
+            if node.word is not None:
+                if empty is not None and empty.fullmatch(f"{node.label} {node.word}"):
+                    return None
+                return Tree(label, (), node.word, node.lemma)
+            if not children and node.children:
                 return None
-            return Tree(label, (), node.word, node.lemma)
-        if not children and node.children:
-            return None
-        if steps.collapse_unaries and len(children) == 1:
-            child = children[0]
-            if child.word is None and child.label == label:
-                return child
-        return Tree(label, children)
+            if self.collapse_unaries and len(children) == 1:
+                child = children[0]
+                if child.word is None and child.label == label:
+                    return child
+            return Tree(label, children)
 
-    cleaned = rebuild(tree, make)
-    if cleaned is None or not any(node.word is not None for node in cleaned):
-        return None
-    return with_root(cleaned)
+        cleaned = rebuild(tree, make)
+        return None if cleaned is None or not cleaned.words() else with_root(cleaned)
 
 
 @lru_cache(maxsize=4096)

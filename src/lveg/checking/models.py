@@ -33,7 +33,9 @@ def check_model(path: str) -> Checked:
     try:
         model = model_of(data, path)
     except ModelError as error:
-        return Checked("model", facts, [_unusable(str(error))])
+        meaning = "A model is used only if its digest matches and everything in it fits together."
+        advice = "Copy it again from where it came from, or train it again."
+        return Checked("model", facts, [Finding("error", str(error), meaning, advice)])
     _, arrays = unpack(data)
     facts |= {"fingerprint": model_fingerprint(model), "digest": "matches the contents"}
     facts |= {"size_by_part": _sizes(len(data), arrays), "contents": _described(model), "checked": CHECKED}
@@ -42,15 +44,6 @@ def check_model(path: str) -> Checked:
     findings += check_grammar(analyser.grammar, analyser.weight, isinstance(analyser, Parser))
     findings += _behaviour(analyser)
     return Checked("model", facts, findings)
-
-
-def _unusable(message: str) -> Finding:
-    return Finding(
-        "error",
-        message,
-        "A model is used only if its digest matches and everything in it fits together.",
-        "Copy it again from where it came from, or train it again.",
-    )
 
 
 def _sizes(total: int, arrays: dict[str, Any]) -> dict[str, int]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from lveg.checking.encoding import check_bytes, check_words
 from lveg.checking.findings import Checked, Finding, counted, share, some
@@ -34,27 +34,13 @@ class Settings:
     column: str = "upos"
 
 
-class _Data(Protocol):
-    """What was read from a treebank."""
-
-    @property
-    def sentences(self) -> Sentences:
-        """The sentences."""
-
-    def facts(self) -> dict[str, Any]:
-        """Sizes."""
-
-    def find(self) -> Iterator[Finding]:
-        """What is worth knowing."""
-
-
 def check_treebank(paths: Sequence[str], settings: Settings, against: Sequence[str] = ()) -> Checked:
     """The health of a treebank. against: development data to compare it with."""
     faults = Faults(skip=True)
     files = expand(paths, settings.form, faults)
     findings = list(_skipped(faults.messages))
     facts: dict[str, Any] = {"format": settings.form, "files": len(files)}
-    data: _Data
+    data: Trees | _Blocks
     if settings.form == "brackets":
         trees = _read_trees(files, settings.cleaning, findings)
         other = _read_trees(expand(against, settings.form, faults), settings.cleaning, findings) if against else None

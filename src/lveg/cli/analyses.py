@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
-from lveg.annotate import ParseSettings, parse_all
 from lveg.cli.console import console_report
 from lveg.cli.options import load_parser
 from lveg.errors import ModelError, UsageError
-from lveg.evaluation.models import score_tagger
 from lveg.model import Parse, Parser, Tagger, Tagging
 from lveg.model_io import Loaded, is_model_file, load_model, model_fingerprint
-from lveg.report import counted
 from lveg.text.learned import LearnedTokeniser
 from lveg.text.tokens import TokenSentence, text_of
 from lveg.treebank.conllu import read_tagged
 from lveg.treebank.penn import read_trees
 from lveg.treebank.raw import read_tokens
 from lveg.treebank.source import Faults
-from lveg.treebank.text import Input
 from lveg.trees import EMPTY_TREE, Cleaning, Tree
+
+Item = TypeVar("Item")
 
 Tagged = list[list[tuple[str, str]]]
 
@@ -78,9 +77,7 @@ class Analyses:
 
     def tokens(self) -> tuple[list[TokenSentence], list[TokenSentence], dict[str, str]]:
         """Gold sentences, and the system's of the same text; settings."""
-        gold = read_tokens(str(self.gold), self.faults)
-        if not gold:
-            raise UsageError(f"{self.gold}: holds no sentences")
+        gold = self._counted(read_tokens(str(self.gold), self.faults), self.gold, "sentences")
         if self._model is None:
             return gold, read_tokens(str(self.system), self.faults), {}
         tokeniser = self._model.tokeniser if isinstance(self._model, Tagger) else self._model
@@ -99,7 +96,7 @@ class Analyses:
         other = None
         if parser is None:
             settings, parses = {}, []
-            system = self._trees_of(self.system, gold, cleaning)
+            system = self._read_trees(self.system, cleaning, gold=gold)
         else:
             decoder = self.decoder or parser.decoder
             settings = {"model": model_fingerprint(parser), "decoder": decoder}
@@ -108,7 +105,7 @@ class Analyses:
         if self._rival is not None:
             other = [parse.tree for parse in self._parse(_parser(self._rival), gold, None, False)]
         elif self.against is not None:
-            other = self._trees_of(self.against, gold, cleaning)
+            other = self._read_trees(self.against, cleaning, gold=gold)
         return FoundTrees(gold, system, other, settings, parses)
 
     def tags(self, column: str, train: list[Path]) -> FoundTags:
@@ -120,7 +117,7 @@ class Analyses:
         other = None
         if tagger is None:
             settings, taggings = {}, []
-            system = self._tags_of(self.system, gold, column)
+            system = _tags(self._read_tags(self.system, column, gold))
         else:
             decoder = self.decoder or "posterior"
             settings = {"model": model_fingerprint(tagger), "decoder": decoder}
@@ -133,49 +130,45 @@ class Analyses:
                 raise UsageError(f"{self.against}: its tags are those of column {rival.column}, not {column}")
             other = [tagging.tags for tagging in self._tag(rival, gold, "posterior")]
         elif self.against is not None:
-            other = self._tags_of(self.against, gold, column)
+            other = _tags(self._read_tags(self.against, column, gold))
         return FoundTags(gold, system, other, settings, column, known, taggings)
 
     def _parse(self, parser: Parser, gold: list[Tree], decoder: str | None, marginals: bool) -> list[Parse]:
+        words = [tree.words() for tree in gold]
         with console_report(quiet=self.quiet) as report:
-            settings = ParseSettings(decoder, marginals=marginals)
-            found = parse_all(parser, (Input(tree.words()) for tree in gold), settings, self.threads)
-            return [parse for _, parse in counted(found, report, "parsing", len(gold))]
+            return list(parser.parse_all(words, decoder, marginals=marginals, threads=self.threads, progress=report))
 
     def _tag(self, tagger: Tagger, gold: Tagged, decoder: str) -> list[Tagging]:
-        if decoder not in ("posterior", "viterbi"):
-            raise UsageError(f"decoder {decoder!r} is not one of posterior, viterbi")
+        words = [[word for word, _ in sentence] for sentence in gold]
         with console_report(quiet=self.quiet) as report:
-            return score_tagger(tagger, gold, decoder, self.threads, report).taggings
+            return list(tagger.tag_all(words, decoder, threads=self.threads, progress=report))
 
-    def _read_trees(self, path: Path | None, cleaning: Cleaning, allow_empty: bool) -> list[Tree]:
+    def _read_trees(
+        self, path: Path | None, cleaning: Cleaning, allow_empty: bool = True, gold: list[Tree] | None = None
+    ) -> list[Tree]:
+        """The trees of a file; of a system, there must be one for each gold tree."""
         trees = [cleaning(tree) or EMPTY_TREE for tree in read_trees(str(path), self.faults, allow_empty)]
-        if not trees:
-            raise UsageError(f"{path}: holds no trees")
-        return trees
+        return self._counted(trees, path, "trees", gold)
 
-    def _trees_of(self, path: Path | None, gold: list[Tree], cleaning: Cleaning) -> list[Tree]:
-        """A system's trees; there must be one for each gold tree."""
-        system = self._read_trees(path, cleaning, allow_empty=True)
-        if len(system) != len(gold):
-            raise UsageError(f"{path}: has {len(system):,} trees, {self.gold} has {len(gold):,}")
-        return system
-
-    def _read_tags(self, path: Path | None, column: str) -> Tagged:
-        tagged = read_tagged(str(path), column, self.faults)
-        if not tagged:
-            raise UsageError(f"{path}: holds no sentences")
-        return tagged
-
-    def _tags_of(self, path: Path | None, gold: Tagged, column: str) -> list[list[str]]:
-        """A system's tags; its words must be the gold ones."""
-        system = self._read_tags(path, column)
-        if len(system) != len(gold):
-            raise UsageError(f"{path}: has {len(system):,} sentences, {self.gold} has {len(gold):,}")
-        for number, (right, found) in enumerate(zip(gold, system, strict=True), start=1):
+    def _read_tags(self, path: Path | None, column: str, gold: Tagged | None = None) -> Tagged:
+        """The sentences of a file; those of a system must have the gold words."""
+        tagged = self._counted(read_tagged(str(path), column, self.faults), path, "sentences", gold)
+        for number, (right, found) in enumerate(zip(gold or [], tagged, strict=False), start=1):
             if [word for word, _ in right] != [word for word, _ in found]:
                 raise UsageError(f"{path}: sentence {number} has other words than in {self.gold}")
-        return [[tag for _, tag in sentence] for sentence in system]
+        return tagged
+
+    def _counted(self, found: list[Item], path: Path | None, what: str, gold: list[Item] | None = None) -> list[Item]:
+        """What was read from a file: something, and as much as there is gold."""
+        if not found:
+            raise UsageError(f"{path}: holds no {what}")
+        if gold is not None and len(found) != len(gold):
+            raise UsageError(f"{path}: has {len(found):,} {what}, {self.gold} has {len(gold):,}")
+        return found
+
+
+def _tags(tagged: Tagged) -> list[list[str]]:
+    return [[tag for _, tag in sentence] for sentence in tagged]
 
 
 def _parser(model: Loaded) -> Parser:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -28,16 +27,6 @@ if TYPE_CHECKING:
     from lveg.corpus.manifest import Manifest
     from lveg.corpus.work import Annotator
     from lveg.text.tokens import Tokeniser
-    from lveg.treebank.source import InputFormat
-
-
-class Format(StrEnum):
-    """How analyses are written."""
-
-    brackets = "brackets"
-    conllu = "conllu"
-    tsv = "tsv"
-    jsonl = "jsonl"
 
 
 Inputs = Annotated[
@@ -46,7 +35,7 @@ Inputs = Annotated[
 ]
 Folder = Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write, created if needed.")]
 FormatOption = Annotated[
-    Format | None,
+    Literal["brackets", "conllu", "tsv", "jsonl"] | None,
     typer.Option(
         help="Parsers: brackets (default) or jsonl. Taggers: conllu (default), tsv or jsonl. As in `lveg parse` and "
         "`lveg tag`."
@@ -118,9 +107,8 @@ def annotate(
     check_apart(str(out), paths)
     analyser = load_analyser(str(model))
     found = find_tokeniser(raw, tokeniser, analyser, model)
-    chosen = format.value if format else default_format(analyser)
-    given: InputFormat | None = input_format.value if input_format else None
-    options = Options(chosen, kbest, decoder, _name_of(found), given, skip_bad, part)
+    chosen = format or default_format(analyser)
+    options = Options(chosen, kbest, decoder, _name_of(found), input_format, skip_bad, part)
     annotator = Annotator(analyser, options, found)
     sources, skipped = find_sources(paths, annotator)
     outputs = [out / source.output for source in sources]

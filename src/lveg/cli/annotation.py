@@ -12,13 +12,14 @@ from typing import TypeVar
 from lveg.cli.console import TYPED, announce_faults, compilation_notice, console_report
 from lveg.cli.options import STANDARD, is_typed
 from lveg.errors import LvegError
+from lveg.model import Parse, Tagging
 from lveg.progress import say
 from lveg.report import counted
 from lveg.text.joined import joined_words
 from lveg.treebank.source import Faults, display_name, open_output
 from lveg.treebank.text import Input, Reading, count_sentences, read_sentences
 
-Result = TypeVar("Result")
+Result = TypeVar("Result", Parse, Tagging)
 
 
 class Annotation:
@@ -53,12 +54,7 @@ class Annotation:
                 break
         yield from sentences
 
-    def write(
-        self,
-        results: Iterable[tuple[Input, Result]],
-        text: Callable[[Input, Result], str],
-        fallback: Callable[[Result], str | None] = lambda _: None,
-    ) -> None:
+    def write(self, results: Iterable[tuple[Input, Result]], text: Callable[[Input, Result], str]) -> None:
         """Write the text of each result as it arrives; then report fallbacks and faults."""
         is_printed = self.out == STANDARD
         shows_progress = not (self.quiet or is_printed)
@@ -73,8 +69,8 @@ class Annotation:
                 stream.write(text(sentence, result))
                 if is_printed:
                     stream.flush()
-                if name := fallback(result):
-                    fallbacks[name] += 1
+                if result.fallback:
+                    fallbacks[result.fallback] += 1
         if not self.quiet:
             announce_fallbacks(fallbacks)
         announce_faults(self.faults.messages)

@@ -9,19 +9,18 @@ import typer
 
 from lveg.cli.options import (
     STANDARD,
-    Column,
     CutTags,
     EmptyElements,
     InputFormatOption,
-    InputFormats,
     KeepFunctions,
     KeepTraces,
     check_outputs,
 )
+from lveg.task_options import Column
 
 if TYPE_CHECKING:
     from lveg.checking.findings import Checked
-    from lveg.treebank.source import Treebank
+    from lveg.treebank.source import InputFormat, Treebank
 
 Things = Annotated[
     list[Path],
@@ -38,7 +37,7 @@ TagColumn = Annotated[Column, typer.Option(help="CoNLL-U: the column that holds 
 def check(
     things: Things,
     against: Against = None,
-    column: TagColumn = Column.upos,
+    column: TagColumn = "upos",
     input_format: InputFormatOption = None,
     keep_functions: KeepFunctions = False,
     cut_tags: CutTags = False,
@@ -70,7 +69,7 @@ def check(
         from lveg.task_options import ParserOptions
 
         options = ParserOptions(keep_functions=keep_functions, cut_tags=cut_tags, keep_traces=keep_traces, empty=empty)
-        settings = Settings(_format_of(things[0], input_format), options.cleaning, column.value)
+        settings = Settings(_format_of(things[0], input_format), options.cleaning, column)
         found = check_treebank(list(map(str, things)), settings, [str(against)] if against else [])
     if as_json:
         import msgspec
@@ -91,14 +90,14 @@ def _check_model(things: list[Path], against: Path | None) -> Checked:
     return check_model(str(things[0]))
 
 
-def _format_of(thing: Path, input_format: InputFormats | None) -> Treebank:
+def _format_of(thing: Path, input_format: InputFormat | None) -> Treebank:
     """CoNLL-U or brackets; that of a directory is the format of its first file that has a usual extension."""
     from lveg.errors import UsageError
     from lveg.treebank.source import files_in, known_format
 
     names = files_in(str(thing)) if thing.is_dir() else [str(thing)]
     known = [form for form in map(known_format, names) if form in ("brackets", "conllu")]
-    found = input_format.value if input_format else next(iter(known), "brackets")
+    found = input_format or next(iter(known), "brackets")
     if found in ("brackets", "conllu"):
         return "conllu" if found == "conllu" else "brackets"
     raise UsageError(f"{thing}: a treebank is in brackets or CoNLL-U, not {found}")

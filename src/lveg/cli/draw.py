@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -23,21 +22,14 @@ from lveg.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from lveg.cli.options import InputFormats
     from lveg.drawing.figure import Figure
     from lveg.model import Parse
+    from lveg.treebank.source import InputFormat
 
 
-class Picture(StrEnum):
-    """How trees are drawn."""
+Picture = Literal["text", "svg", "html", "latex"]
 
-    text = "text"
-    svg = "svg"
-    html = "html"
-    latex = "latex"
-
-
-_BY_SUFFIX = {".svg": Picture.svg, ".html": Picture.html, ".htm": Picture.html, ".tex": Picture.latex}
+_BY_SUFFIX: dict[str, Picture] = {".svg": "svg", ".html": "html", ".htm": "html", ".tex": "latex"}
 
 Files = Annotated[
     list[Path] | None,
@@ -95,10 +87,10 @@ def draw(
     check_outputs([out or STANDARD], [model, *inputs])
     if not quiet and is_typed(inputs):
         say(TYPED)
-    kind = format or _BY_SUFFIX.get(Path(str(out or "").removesuffix(".gz")).suffix, Picture.text)
+    kind = format or _BY_SUFFIX.get(Path(str(out or "").removesuffix(".gz")).suffix, "text")
     rows = _read(inputs) if model is None else _parse(model, inputs, input_format, count, threads, quiet)
     with open_output(None if out is None else str(out)) as stream:
-        if kind is Picture.text:
+        if kind == "text":
             for row in rows:
                 stream.write(_text(row, limited=out is None) + "\n\n")
                 stream.flush()
@@ -129,7 +121,7 @@ def _read(inputs: list[Path]) -> Iterator[list[Figure]]:
 
 
 def _parse(
-    model: Path, inputs: list[Path], input_format: InputFormats | None, count: int, threads: int | None, quiet: bool
+    model: Path, inputs: list[Path], input_format: InputFormat | None, count: int, threads: int | None, quiet: bool
 ) -> Iterator[list[Figure]]:
     """The best trees of sentences, with the probabilities of their constituents."""
     from lveg.annotate import ParseSettings, parse_all
@@ -138,7 +130,7 @@ def _parse(
     from lveg.treebank.text import Reading, read_sentences
 
     parser = load_parser(model)
-    reading = Reading(input_format.value if input_format else None, parser.cleaning)
+    reading = Reading(input_format, parser.cleaning)
     sentences = read_sentences([str(path) for path in inputs], reading)
     settings = ParseSettings(count=count, marginals=True)
     with compilation_notice(quiet):
@@ -176,9 +168,9 @@ def _document(kind: Picture, rows: list[list[Figure]], inputs: list[Path]) -> st
     from lveg.drawing.svg import sheet_svg
 
     match kind:
-        case Picture.svg:
+        case "svg":
             return sheet_svg(rows)
-        case Picture.latex:
+        case "latex":
             return trees_document(rows)
         case _:
             names = ", ".join(path.name for path in inputs if path != STANDARD)

@@ -9,11 +9,9 @@ import typer
 
 from lveg.cli.options import (
     STANDARD,
-    Column,
     CutTags,
     EmptyElements,
     InputFormatOption,
-    InputFormats,
     KeepFunctions,
     KeepTraces,
     Quiet,
@@ -22,11 +20,12 @@ from lveg.cli.options import (
     check_outputs,
     thread_count,
 )
-from lveg.task_options import ParserOptions
+from lveg.task_options import Column, ParserOptions
 
 if TYPE_CHECKING:
     from lveg.cli.analyses import Analyses
     from lveg.evaluation.report import Asked, Report
+    from lveg.treebank.source import InputFormat
 
 Gold = Annotated[Path, typer.Argument(metavar="GOLD", help="Gold analyses: bracketed trees or CoNLL-U.")]
 System = Annotated[
@@ -102,7 +101,7 @@ def evaluate(
     params: Params = None,
     per_sentence: PerSentence = False,
     decoder: DecoderOption = None,
-    column: TagColumn = Column.upos,
+    column: TagColumn = "upos",
     train: KnownFrom = None,
     tokens: Tokens = False,
     input_format: InputFormatOption = None,
@@ -144,7 +143,7 @@ def evaluate(
         unfit = {"--against": against, "--per-sentence": per_sentence, "--report": report, "--details": details}
         _evaluate_tokens(work, as_json, is_conllu, [name for name, given in unfit.items() if given])
     elif is_conllu:
-        _show(_tag_report(work, column.value, train or [], calibration, asked), report, work, as_json, details)
+        _show(_tag_report(work, column, train or [], calibration, asked), report, work, as_json, details)
     else:
         _show(_bracket_report(work, kept, params, calibration, asked), report, work, as_json, details)
     announce_faults(work.faults.messages)
@@ -169,13 +168,13 @@ def _check_options(
         raise UsageError(f"{' and '.join(rivals)} cannot be used together")
 
 
-def _is_conllu(gold: Path, input_format: InputFormats | None) -> bool:
+def _is_conllu(gold: Path, input_format: InputFormat | None) -> bool:
     """Whether GOLD is CoNLL-U rather than brackets."""
     from lveg.errors import UsageError
     from lveg.treebank.source import guess_format
 
-    kind = input_format.value if input_format else guess_format(gold)
-    if kind == "jsonl" or input_format is InputFormats.text:
+    kind = input_format or guess_format(gold)
+    if kind == "jsonl" or input_format == "text":
         raise UsageError(f"{gold}: scoring needs brackets or CoNLL-U, not {kind}")
     return kind == "conllu"
 
@@ -240,26 +239,18 @@ def _evaluate_tokens(work: Analyses, as_json: bool, is_conllu: bool, unfit: list
     typer.echo(f"signature: {note}")
 
 
-def _write_page(found: Report, path: Path, work: Analyses) -> None:
-    from lveg.evaluation.page import Names, report_page
-    from lveg.treebank.source import open_output
-
-    system = work.system or work.model
-    other = None if work.against is None else work.against.name
-    with open_output(str(path)) as stream:
-        stream.write(report_page(found, Names(work.gold.name, "" if system is None else system.name, other)))
-
-
 def _show(found: Report, page: Path | None, work: Analyses, as_json: bool, details: bool) -> None:
     """Write the page, if one is wanted, and print the report."""
-    if page is not None:
-        _write_page(found, page, work)
-    _print(found, as_json, details)
-
-
-def _print(found: Report, as_json: bool, details: bool) -> None:
     import msgspec
 
     from lveg.evaluation.report import report_json, report_text
 
+    if page is not None:
+        from lveg.evaluation.page import Names, report_page
+        from lveg.treebank.source import open_output
+
+        system = work.system or work.model
+        other = None if work.against is None else work.against.name
+        with open_output(str(page)) as stream:
+            stream.write(report_page(found, Names(work.gold.name, "" if system is None else system.name, other)))
     typer.echo(msgspec.json.encode(report_json(found, details)) if as_json else report_text(found, details))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from lveg.treebank.source import InputFormat
 
 if TYPE_CHECKING:
     from lveg.learning.run import Workers
@@ -25,27 +26,6 @@ EXIT_STATUS = (
 
 STANDARD = Path("-")
 """Standard input as an input, standard output as an output."""
-
-
-class InputFormats(StrEnum):
-    """Formats that sentences can be read from."""
-
-    text = "text"
-    brackets = "brackets"
-    conllu = "conllu"
-    jsonl = "jsonl"
-
-
-class Column(StrEnum):
-    """Columns of CoNLL-U that hold tags, as in `lveg.task_options.TAG_COLUMNS`."""
-
-    upos = "upos"
-    xpos = "xpos"
-    feats = "feats"
-    upos_xpos = "upos+xpos"
-    upos_feats = "upos+feats"
-    xpos_feats = "xpos+feats"
-    all = "upos+xpos+feats"
 
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `lveg train`.")]
@@ -72,7 +52,7 @@ OutFile = Annotated[
     ),
 ]
 InputFormatOption = Annotated[
-    InputFormats | None,
+    InputFormat | None,
     typer.Option(
         "--input-format",
         help="The format of INPUT. If not given, it is guessed from each file's extension; text if unknown.",

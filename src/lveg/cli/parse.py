@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from lveg.cli.options import (
     STANDARD,
-    Column,
     InputFiles,
     InputFormatOption,
     ModelFile,
@@ -28,29 +26,14 @@ from lveg.cli.options import (
     load_parser,
     thread_count,
 )
+from lveg.task_options import Column
 
 if TYPE_CHECKING:
     from lveg.model import Parse
-    from lveg.treebank.source import InputFormat
     from lveg.treebank.text import Input
 
 
-class ParseFormat(StrEnum):
-    """How trees are written."""
-
-    brackets = "brackets"
-    jsonl = "jsonl"
-    drawing = "drawing"
-
-
-class Decoder(StrEnum):
-    """How the best tree is chosen."""
-
-    max_rule = "max-rule"
-    viterbi = "viterbi"
-    mbr = "mbr"
-
-
+ParseFormat = Literal["brackets", "jsonl", "drawing"]
 Kbest = Annotated[int, typer.Option(min=1, help="How many trees per sentence, best first.")]
 Format = Annotated[
     ParseFormat,
@@ -59,7 +42,7 @@ Format = Annotated[
     ),
 ]
 DecoderOption = Annotated[
-    Decoder | None,
+    Literal["max-rule", "viterbi", "mbr"] | None,
     typer.Option(
         help="max-rule: best product of rule posteriors. viterbi: most probable tree. mbr: best expected F1. If not "
         "given: the decoder recorded in the model, or max-rule."
@@ -112,14 +95,14 @@ def parse(
     out: OutFile = None,
     others: WithModels = None,
     kbest: Kbest = 1,
-    format: Format = ParseFormat.brackets,
+    format: Format = "brackets",
     decoder: DecoderOption = None,
     raw: Raw = False,
     tokeniser: TokeniserName = None,
     input_format: InputFormatOption = None,
     explain: Explain = False,
     gold_tags: GoldTags = False,
-    column: TagColumn = Column.upos,
+    column: TagColumn = "upos",
     p_min: PMin = None,
     prune_with: PruneWith = None,
     prune_kbest: PruneKbest = 200,
@@ -156,16 +139,13 @@ def parse(
     check_outputs([out or STANDARD], [model, *files, *(others or []), prune_with, constraints])
     parser = load_parser(model, others)
     pruner = load_parser(prune_with) if prune_with else None
-    is_json = format is ParseFormat.jsonl
-    chosen = None if decoder is None else decoder.value
-    settings = ParseSettings(chosen, kbest, p_min, is_json, max_words, gold_tags, pruner, prune_kbest, explain)
+    is_json = format == "jsonl"
+    settings = ParseSettings(decoder, kbest, p_min, is_json, max_words, gold_tags, pruner, prune_kbest, explain)
     found = find_tokeniser(raw, tokeniser, parser, model)
-    given: InputFormat | None = input_format.value if input_format else None
-    reading = Reading(given, parser.cleaning, column.value, tokeniser=found)
+    reading = Reading(input_format, parser.cleaning, column, tokeniser=found)
     job = Annotation("parsing", files, reading, out, skip_bad, quiet, parser.grammar.lexicon.word_ids)
     results = parse_all(parser, with_trees(job.sentences(), constraints), settings, thread_count(threads, files))
-    text = _writer(format, kbest > 1, len(files) > 1, explain)
-    job.write(results, text, fallback=lambda found: found.fallback)
+    job.write(results, _writer(format, kbest > 1, len(files) > 1, explain))
 
 
 def _check_options(prune_with: Path | None, constraints: Path | None, explain: bool, kbest: int) -> None:
@@ -185,11 +165,11 @@ def _writer(format: ParseFormat, several: bool, name_file: bool, explain: bool) 
     width = shutil.get_terminal_size().columns
 
     def text(sentence: Input, found: Parse) -> str:
-        if format is ParseFormat.drawing:
+        if format == "drawing":
             tree = parse_drawing(found, width)
         else:
-            tree = parse_text(sentence, found, format.value, several, name_file)
-        return tree + parse_explanation(found) if explain and format is not ParseFormat.jsonl else tree
+            tree = parse_text(sentence, found, format, several, name_file)
+        return tree + parse_explanation(found) if explain and format != "jsonl" else tree
 
     return text
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -26,37 +25,21 @@ from lveg.cli.options import (
 
 if TYPE_CHECKING:
     from lveg.model import Tagging
-    from lveg.treebank.source import InputFormat
     from lveg.treebank.text import Input
-
-
-class TagFormat(StrEnum):
-    """How tagged sentences are written."""
-
-    conllu = "conllu"
-    tsv = "tsv"
-    jsonl = "jsonl"
-
-
-class TagDecoder(StrEnum):
-    """How tags are chosen."""
-
-    posterior = "posterior"
-    viterbi = "viterbi"
 
 
 Kbest = Annotated[
     int, typer.Option(min=1, help="How many tag sequences per sentence, best first; needs --format jsonl.")
 ]
 Format = Annotated[
-    TagFormat | None,
+    Literal["conllu", "tsv", "jsonl"] | None,
     typer.Option(
         help="conllu: only the tag column changes. tsv: word, tag and probability, one word per line. jsonl: one "
         "object per sentence. If not given: conllu with --raw or if all input is CoNLL-U, otherwise tsv."
     ),
 ]
 DecoderOption = Annotated[
-    TagDecoder | None,
+    Literal["posterior", "viterbi"] | None,
     typer.Option(
         help="posterior: the best tag for each word. viterbi: the best sequence. If not given: posterior, or viterbi "
         "with --kbest."
@@ -108,24 +91,23 @@ def tag(
 
     files = inputs or [STANDARD]
     check_outputs([out or STANDARD], [model, *files])
-    given: InputFormat | None = input_format.value if input_format else None
-    is_conllu = raw or all((given or guess_format(file)) == "conllu" for file in files)
-    wanted = format or (TagFormat.conllu if is_conllu else TagFormat.tsv)
-    if kbest > 1 and wanted is not TagFormat.jsonl:
-        raise UsageError(f"--kbest needs --format jsonl: {wanted.value} has one tag per word")
-    if kbest > 1 and decoder is TagDecoder.posterior:
+    is_conllu = raw or all((input_format or guess_format(file)) == "conllu" for file in files)
+    wanted = format or ("conllu" if is_conllu else "tsv")
+    if kbest > 1 and wanted != "jsonl":
+        raise UsageError(f"--kbest needs --format jsonl: {wanted} has one tag per word")
+    if kbest > 1 and decoder == "posterior":
         raise UsageError("--kbest lists sequences: leave --decoder posterior out")
     tagger = load_tagger(model)
 
     def text(sentence: Input, tagging: Tagging) -> str:
-        return tags_text(sentence, tagging, wanted.value, tagger.column, kbest > 1, name_file=len(files) > 1)
+        return tags_text(sentence, tagging, wanted, tagger.column, kbest > 1, name_file=len(files) > 1)
 
     found = find_tokeniser(raw, tokeniser, tagger, model)
-    reading = Reading(given, column=None, keep_blanks=wanted is TagFormat.conllu, tokeniser=found)
+    reading = Reading(input_format, column=None, keep_blanks=wanted == "conllu", tokeniser=found)
     job = Annotation("tagging", files, reading, out, skip_bad, quiet, tagger.grammar.lexicon.word_ids)
     n_threads = thread_count(threads, files)
     # One at a time for interactive or piped input, so that each sentence is answered at once.
     chunk_size = 1 if STANDARD in files and n_threads == 1 else CHUNK
     settings = TagSettings(decoder, kbest, posteriors)
     results = tag_all(tagger, job.sentences(), settings, n_threads, chunk_size)
-    job.write(results, text, fallback=lambda found: found.fallback)
+    job.write(results, text)

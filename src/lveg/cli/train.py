@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from enum import StrEnum
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -158,6 +156,7 @@ def _command(task: str, kinds: Sequence[Kind]) -> Callable[..., None]:
         _train(task, kinds, given)
 
     option = typer.Option
+    model_help = f"The kind of {task}, see above. \\[default: {default_kind(task).name}]"
     dev_help = "Development data to evaluate the model on; may be repeated."
     config_help = "Read options from this file, as written by `lveg info MODEL --config`; flags take precedence."
     minutes_help = "Save the state after this many minutes, as well as after every epoch."
@@ -170,7 +169,7 @@ def _command(task: str, kinds: Sequence[Kind]) -> Callable[..., None]:
         _parameter("train", list[Path], typer.Argument(..., metavar="TRAIN...", help=_DATA[task])),
         _parameter("out", Path, option(..., "--out", metavar="MODEL", help="The model file to write.")),
         _parameter("dev", list[Path] | None, option(None, "--dev", metavar="FILE", help=dev_help)),
-        _parameter("model", _choice("Model", tuple(trainable(task))), _model_option(task)),
+        _parameter("model", Literal[tuple(trainable(task))] | None, option(None, "--model", help=model_help)),
         _parameter("config", Path | None, option(None, "--config", metavar="FILE.toml", help=config_help)),
         _parameter("resume", bool, option(False, "--resume", help="Continue an interrupted run from its checkpoint.")),
         _parameter("checkpoint_minutes", float, option(MINUTES, "--checkpoint-minutes", min=0.0, help=minutes_help)),
@@ -195,19 +194,10 @@ def _parameter(name: str, hint: Any, option: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=hint)
 
 
-def _choice(name: str, values: tuple[str, ...]) -> Any:
-    made: Any = StrEnum(name, {value: value for value in values})  # type: ignore[misc]
-    return made | None
-
-
-def _model_option(task: str) -> Any:
-    return typer.Option(None, "--model", help=f"The kind of {task}, see above. \\[default: {default_kind(task).name}]")
-
-
 def _typed(item: Described) -> tuple[Any, Any]:
     """The type of an option and the Typer option; the default is None, so that config files can set the value."""
     option = item.option
-    hint: Any = _choice(item.name, option.choices) if option.choices else item.type | None
+    hint: Any = (Literal[option.choices] if option.choices else item.type) | None
     flag = f"{item.flag}/--no-{item.flag[2:]}" if item.type is bool else item.flag
     return hint, typer.Option(
         None, flag, help=option.help + _limits(item), metavar=option.metavar, rich_help_panel=option.group
@@ -255,8 +245,7 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     resume, minutes = given.pop("resume"), given.pop("checkpoint_minutes")
     threads, quiet, faults = given.pop("threads"), given.pop("quiet"), Faults(given.pop("skip_bad"))
     options = {} if config is None else _config_options(task, kinds, str(config))
-    options |= {name: str(value) if isinstance(value, StrEnum) else value for name, value in given.items()
-                if value is not None}  # fmt: skip
+    options |= {name: value for name, value in given.items() if value is not None}
     files = [Path(options[item.name]) for item in _described(task, kinds) if item.is_file and item.name in options]
     check_outputs([out, log], [*train, *dev, config, *files])
     for path in dev:
@@ -272,7 +261,10 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
         cluster_workers(cluster, report) as workers,
     ):
         checkpoint.announce(report)
-        keep = partial(_save_beside, out)
+
+        def keep(name: str, model: Loaded) -> None:
+            save_model(model, f"{out}.{name}")
+
         setting = Setting(thread_count(threads), report, faults, checkpoint, keep, workers)
         learn: dict[str, Callable[..., Loaded]] = {
             "parser": train_parser, "tagger": train_tagger, "tokeniser": train_tokeniser,
@@ -284,9 +276,3 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     if not quiet and out.is_file():
         typer.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)
     announce_faults(faults.messages)
-
-
-def _save_beside(out: Path, name: str, model: Loaded) -> None:
-    from lveg.model_io import save_model
-
-    save_model(model, f"{out}.{name}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 from lveg.drawing.figure import Row
-from lveg.drawing.svg import sheet_svg, xml_text
+from lveg.drawing.svg import html_text, sheet_svg
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2933; --soft: #5f6c7b; --line: #d5dbe1; --paper: #ffffff; --card: #f6f8fa;
@@ -41,11 +40,6 @@ def page(title: str, body: str, style: str = "") -> str:
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{html_text(title)}</title>\n'
         f"<style>{STYLE}{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
-
-
-def html_text(text: str) -> str:
-    """The text, escaped; characters that a document must not contain are replaced."""
-    return escape(xml_text(text))
 
 
 def trees_page(rows: Sequence[Row], title: str) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import NamedTuple
 
-from lveg.drawing.svg import ACCENT, FONT, INK, LINE, SOFT, text_width, xml_text
+from lveg.drawing.svg import ACCENT, FONT, INK, LINE, SOFT, html_text, text_width
 
 WIDTH, HEIGHT, MARGIN, SIZE = 860, 560, 60, 12
 _COLOURS = (ACCENT, "#d9730d", "#2e9e6b", "#9b59b6")
@@ -41,7 +40,7 @@ def plane_svg(spots: Sequence[Spot]) -> str:
     placed = [_scaled(spot, *_scale(spots)) for spot in spots]
     dots = "".join(_dot(spot, colours[spot.group]) for spot in placed)
     labels = "".join(
-        f'<text class="ink" x="{x:.1f}" y="{y:.1f}" fill="{INK}" font-size="{SIZE}">{_safe(text)}</text>'
+        f'<text class="ink" x="{x:.1f}" y="{y:.1f}" fill="{INK}" font-size="{SIZE}">{html_text(text)}</text>'
         for text, x, y in _labels(placed)
     )
     return (
@@ -57,15 +56,11 @@ def plane_svg(spots: Sequence[Spot]) -> str:
 def _dot(spot: Spot, colour: str) -> str:
     """A point, with its ellipse while the pointer is over it."""
     return (
-        f'<g class="spot"><title>{_safe(f"{spot.text} ({spot.group})")}</title>'
+        f'<g class="spot"><title>{html_text(f"{spot.text} ({spot.group})")}</title>'
         f'<ellipse rx="{spot.radii[0]:.1f}" ry="{spot.radii[1]:.1f}" transform="translate({spot.x:.1f} {spot.y:.1f}) '
         f'rotate({spot.angle:.0f})" fill="{colour}" fill-opacity=".12" stroke="{colour}" visibility="hidden"/>'
         f'<circle cx="{spot.x:.1f}" cy="{spot.y:.1f}" r="{_radius(spot):.1f}" fill="{colour}" fill-opacity=".75"/></g>'
     )
-
-
-def _safe(text: str) -> str:
-    return escape(xml_text(text))
 
 
 def _scale(spots: Sequence[Spot]) -> tuple[float, float, float]:
@@ -114,7 +109,7 @@ def _legend(colours: dict[str, str]) -> str:
     for group, colour in colours.items():
         parts.append(
             f'<circle cx="{x + 5}" cy="16" r="5" fill="{colour}" fill-opacity=".8"/>'
-            f'<text class="soft" x="{x + 15}" y="20" fill="{SOFT}" font-size="{SIZE}">{_safe(group)}</text>'
+            f'<text class="soft" x="{x + 15}" y="20" fill="{SOFT}" font-size="{SIZE}">{html_text(group)}</text>'
         )
         x += 34 + text_width(group, SIZE)
     return "".join(parts)

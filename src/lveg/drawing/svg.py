@@ -58,7 +58,7 @@ def sheet_svg(rows: Sequence[Row]) -> str:
             parts.append(f'<g transform="translate({left} {top})">{drawn}</g>')
             left, height = left + own_width, max(height, own_height)
         width, top = max(width, left), top + height
-    title = escape(xml_text("; ".join(" ".join(row[0].tree.words()) for row in rows)[:300]))
+    title = html_text("; ".join(" ".join(row[0].tree.words()) for row in rows)[:300])
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="lveg-tree" width="{width}" height="{top}" '
         f'viewBox="0 0 {width} {top}" style="max-width:100%;height:auto" role="img" aria-label="{title}" '
@@ -67,9 +67,9 @@ def sheet_svg(rows: Sequence[Row]) -> str:
     )
 
 
-def xml_text(text: str) -> str:
-    """The text with characters that XML does not allow replaced."""
-    return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
+def html_text(text: str) -> str:
+    """The text, escaped; characters that a document must not contain are replaced."""
+    return escape(_UNFIT.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def text_width(text: str, size: float) -> float:
@@ -139,7 +139,7 @@ def _half(mark: Mark) -> int:
 def _node(node: Tree, mark: Mark, words: str, x: int, y: int) -> str:
     """A label, with its probability and shade, or a tag over its word."""
     title = f"{mark.label}: {words}" + ("" if mark.posterior is None else f"\nprobability {mark.posterior:.4f}")
-    parts = [f"<g><title>{escape(xml_text(title))}</title>", _box(node, mark, x, y)]
+    parts = [f"<g><title>{html_text(title)}</title>", _box(node, mark, x, y)]
     if node.word is not None:
         parts += [_text(mark.label, x, y, TAG, "soft", SOFT), _text(node.word, x, y + 23, WORD, "ink", INK)]
     elif mark.posterior is None:
@@ -168,5 +168,5 @@ def _text(text: str, x: int, y: int, size: float, name: str, colour: str, weight
     bold = f' font-weight="{weight}"' if weight != 400 else ""
     return (
         f'<text class="{name}" x="{x}" y="{y + round(0.36 * size)}" font-size="{size}" fill="{colour}"{bold}>'
-        f"{escape(xml_text(text))}</text>"
+        f"{html_text(text)}</text>"
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from lveg.evaluation.brackets import OK, Alignment, BracketCounts
-from lveg.evaluation.details import BracketDetails, TagDetails, Tags, n_lost
+from lveg.evaluation.details import BracketDetails, TagDetails, Tags
 from lveg.evaluation.errors import WrongBracket
 from lveg.evaluation.tables import Cell, Table
 from lveg.evaluation.tags import LabelScore, per_tag, top_confusions
@@ -54,106 +54,90 @@ class TagSentence:
 Shown = TreeSentence | TagSentence
 
 
-def bracket_tables(found: BracketDetails, other: BracketDetails | None) -> list[Table]:
-    """All tables of a parser's errors."""
+def bracket_tables(systems: Sequence[BracketDetails]) -> list[Table]:
+    """All tables of the errors of a parser, or of two."""
     tables = [
-        _error_table(found, other),
-        _label_table("labels", "Scores by label", found.labels, None if other is None else other.labels),
-        _length_table(found, other),
+        _error_table(systems),
+        _label_table("labels", "Scores by label", [one.labels for one in systems]),
+        _length_table(systems),
         _confusion_table(
             "label_confusions",
             "Most frequent confusions of labels",
             "Brackets whose span is right and whose label is wrong.",
-            found.label_confusions,
-            None if other is None else other.label_confusions,
+            [one.label_confusions for one in systems],
         ),
         _confusion_table(
             "tag_confusions",
             "Most frequent confusions of tags",
             "Words with a wrong tag.",
-            found.tag_confusions,
-            None if other is None else other.tag_confusions,
+            [one.tag_confusions for one in systems],
         ),
     ]
-    if other is not None:
-        lost = [[n_lost(one) for one in side.alignments] for side in (found, other)]
-        tables.append(_outcome_table(lost[0], lost[1], "missing and extra brackets"))
+    if len(systems) > 1:
+        tables.append(_outcome_table([one.lost for one in systems], "missing and extra brackets"))
     return tables
 
 
-def tag_tables(found: TagDetails, other: TagDetails | None, all_tags: tuple[Tags, Tags, Tags] | None) -> list[Table]:
-    """All tables of a tagger's errors. all_tags: gold, system and other tags, to compare sentences."""
+def tag_tables(systems: Sequence[TagDetails], lost: Sequence[Sequence[int]]) -> list[Table]:
+    """All tables of the errors of a tagger, or of two. lost: each one's number of wrong tags in each sentence."""
     lengths: list[tuple[Cell, ...]] = [
-        (
-            name,
-            counts.sentences,
-            counts.tokens,
-            counts.token_accuracy,
-            *([] if other is None else [other.lengths[name].token_accuracy]),
-        )
-        for name, counts in found.lengths.items()
+        (name, counts.sentences, counts.tokens, *(one.lengths[name].token_accuracy for one in systems))
+        for name, counts in systems[0].lengths.items()
     ]
-    rivals = None if other is None else per_tag(other.counts)
     tables = [
-        replace(_label_table("tags", "Scores by tag", per_tag(found.counts), rivals), is_basic=True),
+        replace(_label_table("tags", "Scores by tag", [per_tag(one.counts) for one in systems]), is_basic=True),
         replace(
             _confusion_table(
                 "tag_confusions",
                 "Most frequent confusions",
                 "Words with a wrong tag.",
-                found.counts.confusions,
-                None if other is None else other.counts.confusions,
+                [one.counts.confusions for one in systems],
             ),
             is_basic=True,
         ),
         Table(
             "lengths",
             "Scores by length of the sentence",
-            ("words", "sentences", "tokens", *_both("accuracy", other)),
+            ("words", "sentences", "tokens", *_each("accuracy", systems)),
             lengths,
-            bars=_both("accuracy", other),
+            bars=_each("accuracy", systems),
             top=100.0,
         ),
         Table(
             "words",
             "Words with the most wrong tags",
             ("word", "tokens", "wrong", "gold", "system"),
-            [(one.word, one.tokens, one.wrong, one.gold_tag, one.system_tag) for one in found.words[:N_WORDS]],
+            [(one.word, one.tokens, one.wrong, one.gold_tag, one.system_tag) for one in systems[0].words[:N_WORDS]],
             "With the most frequent of its confusions.",
             bars=("wrong",),
         ),
     ]
-    if all_tags is not None:
-        gold, system, rival_tags = all_tags
-        tables.append(_outcome_table(_wrong_tags(gold, system), _wrong_tags(gold, rival_tags), "wrong tags"))
-    return tables
+    return [*tables, _outcome_table(lost, "wrong tags")] if len(systems) > 1 else tables
 
 
-def _both(name: str, other: object | None) -> tuple[str, ...]:
-    return (name,) if other is None else (name, f"{OTHER} {name}")
+def _each(name: str, systems: Sequence[object]) -> tuple[str, ...]:
+    """The headings of a measure, one for each system."""
+    return (name, f"{OTHER} {name}")[: len(systems)]
 
 
-def _error_table(found: BracketDetails, other: BracketDetails | None) -> Table:
-    lost = max(1, sum(one.missing + one.extra for one in found.errors))
-    rivals = {} if other is None else {one.kind: one for one in other.errors}
+def _error_table(systems: Sequence[BracketDetails]) -> Table:
+    found, counts = systems[0], [{one.kind: one.missing + one.extra for one in side.errors} for side in systems]
+    lost = max(1, sum(counts[0].values()))
     rows: list[tuple[Cell, ...]] = []
-    for one in found.errors:
-        brackets = one.missing + one.extra
+    for one in sorted(found.errors, key=lambda one: -counts[0][one.kind]):
+        brackets = [side[one.kind] for side in counts]
         mended = _mended(found.all, one.missing, one.extra)
-        rival = rivals.get(one.kind)
-        counts = [] if rival is None else [rival.missing + rival.extra]
         rows.append(
-            (one.kind.value, one.errors, one.missing, one.extra, brackets, *counts, 100 * brackets / lost, mended.f1)
+            (one.kind.value, one.errors, one.missing, one.extra, *brackets, 100 * brackets[0] / lost, mended.f1)
         )
-    rows.sort(key=lambda row: -int(row[4] or 0))
     return Table(
         "errors",
         "Classes of errors",
-        ("class", "errors", "missing", "extra", *_both("brackets", other), "share", "F1 if mended"),
+        ("class", "errors", "missing", "extra", *_each("brackets", systems), "share", "F1 if mended"),
         rows,
         "Each missing and each extra bracket is in one class; brackets of one class that are about the same words form "
         "one error. Share: percentage of all wrong brackets. F1 if mended: the F1 without the errors of this class.",
-        bars=_both("brackets", other),
+        bars=_each("brackets", systems),
     )
 
 
@@ -162,81 +146,73 @@ def _mended(counts: BracketCounts, missing: int, extra: int) -> BracketCounts:
     return replace(counts, matched=counts.matched + missing, test=counts.test - extra + missing)
 
 
-def _label_table(name: str, title: str, found: list[LabelScore], other: list[LabelScore] | None) -> Table:
-    rivals = {one.label: one.f1 for one in other or []}
-    rows: list[tuple[Cell, ...]] = []
-    for one in found:
-        row = (one.label, one.gold, one.system, one.precision, one.recall, one.f1)
-        rows.append(row if other is None else (*row, rivals.get(one.label, 0.0)))
+def _label_table(name: str, title: str, systems: Sequence[list[LabelScore]]) -> Table:
+    f1 = [{one.label: one.f1 for one in scores} for scores in systems]
+    rows: list[tuple[Cell, ...]] = [
+        (one.label, one.gold, one.system, one.precision, one.recall, *(side.get(one.label, 0.0) for side in f1))
+        for one in systems[0]
+    ]
     kind = "tag" if name == "tags" else "label"
-    columns = (kind, "gold", "system", "precision", "recall", *_both("F1", other))
-    return Table(name, title, columns, rows, bars=_both("F1", other), top=100.0)
+    columns = (kind, "gold", "system", "precision", "recall", *_each("F1", systems))
+    return Table(name, title, columns, rows, bars=_each("F1", systems), top=100.0)
 
 
-def _length_table(found: BracketDetails, other: BracketDetails | None) -> Table:
+def _length_table(systems: Sequence[BracketDetails]) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for name, counts in found.lengths.items():
-        rivals = [] if other is None else [other.lengths[name].f1]
-        rows.append((name, counts.sentences, counts.precision, counts.recall, counts.f1, *rivals, counts.exact_match))
-    columns = ("words", "sentences", "precision", "recall", *_both("F1", other), "exact match")
+    for name, counts in systems[0].lengths.items():
+        f1 = [one.lengths[name].f1 for one in systems]
+        rows.append((name, counts.sentences, counts.precision, counts.recall, *f1, counts.exact_match))
+    columns = ("words", "sentences", "precision", "recall", *_each("F1", systems), "exact match")
     title = "Scores by length of the sentence"
-    return Table("lengths", title, columns, rows, bars=_both("F1", other), top=100.0)
+    return Table("lengths", title, columns, rows, bars=_each("F1", systems), top=100.0)
 
 
-def _confusion_table(
-    name: str,
-    title: str,
-    note: str,
-    found: Counter[tuple[str, str]],
-    other: Counter[tuple[str, str]] | None,
-) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for gold, system, count in top_confusions(found, N_CONFUSIONS):
-        rows.append((gold, system, count) if other is None else (gold, system, count, other[gold, system]))
-    return Table(name, title, ("gold", "system", *_both("number", other)), rows, note, bars=_both("number", other))
+def _confusion_table(name: str, title: str, note: str, systems: Sequence[Counter[tuple[str, str]]]) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (gold, system, *(one[gold, system] for one in systems))
+        for gold, system, _ in top_confusions(systems[0], N_CONFUSIONS)
+    ]
+    columns = _each("number", systems)
+    return Table(name, title, ("gold", "system", *columns), rows, note, bars=columns)
 
 
-def _outcome_table(lost: Sequence[int], other: Sequence[int], what: str) -> Table:
+def _outcome_table(lost: Sequence[Sequence[int]], what: str) -> Table:
     """How many sentences are better, equal or worse than the other system's."""
-    signs = Counter((a > b) - (a < b) for a, b in zip(lost, other, strict=True))
+    signs = Counter((a > b) - (a < b) for a, b in zip(*lost, strict=True))
     rows: list[tuple[Cell, ...]] = [("better", signs[-1]), ("equal", signs[0]), ("worse", signs[1])]
     note = f"Sentences with fewer, as many, or more {what} than the other system has."
     return Table("outcomes", "Sentence by sentence", ("outcome", "sentences"), rows, note, bars=("sentences",))
 
 
-def _wrong_tags(gold: Tags, system: Tags) -> list[int]:
+def wrong_tags(gold: Tags, system: Tags) -> list[int]:
+    """The number of wrong tags of each sentence."""
     return [sum(map(str.__ne__, right, found)) for right, found in zip(gold, system, strict=True)]
 
 
-def _most_telling(lost: Sequence[int], other: Sequence[int] | None, count: int) -> list[int]:
+def _most_telling(lost: Sequence[Sequence[int]], count: int) -> list[int]:
     """The sentences to show: the worst, or with a second system those where the two differ most."""
-    rival = lost if other is None else other
-    rank = [(abs(b - a), a + b) if other is not None else (0, a) for a, b in zip(lost, rival, strict=True)]
-    ranked = sorted(range(len(lost)), key=lambda number: (-rank[number][0], -rank[number][1], number))
-    return [number for number in ranked if lost[number] or rival[number]][:count]
+    both = list(zip(*lost, strict=True))
+    ranked = sorted(range(len(both)), key=lambda number: (min(both[number]) - max(both[number]), -sum(both[number])))
+    return [number for number in ranked if any(both[number])][:count]
 
 
 def tree_sentences(
-    gold: Sequence[Tree],
-    system: tuple[Sequence[Tree], BracketDetails],
-    other: tuple[Sequence[Tree], BracketDetails] | None,
-    count: int,
+    gold: Sequence[Tree], systems: Sequence[Sequence[Tree]], errors: Sequence[BracketDetails], count: int
 ) -> list[TreeSentence]:
     """The sentences with the most wrong brackets, or with a second system those where the two differ most."""
-    sides = [system] if other is None else [system, other]
-    lost = [[n_lost(found) for found in details.alignments] for _, details in sides]
+    lost = [one.lost for one in errors]
     shown = []
-    for number in _most_telling(lost[0], None if other is None else lost[1], count):
-        panes, missed = [], set(_other_tags(gold[number], system[0][number]))
-        for side, (trees, details) in zip((SYSTEM, OTHER), sides, strict=False):
+    for number in _most_telling(lost, count):
+        panes, missed = [], set(_other_tags(gold[number], systems[0][number]))
+        for side, trees, details in zip((SYSTEM, OTHER), systems, errors, strict=False):
             found = details.alignments[number]
             missed.update(found.gold_nodes[index] for index in found.missing)
             marked = {found.system_nodes[index] for index in found.extra}
             marked.update(_other_tags(trees[number], gold[number]))
-            panes.append(TreePane(side, _note(details.alignments[number]), trees[number], frozenset(marked)))
+            panes.append(TreePane(side, _note(found), trees[number], frozenset(marked)))
         panes.insert(0, TreePane(GOLD, "", gold[number], frozenset(missed)))
         title = _title([counts[number] for counts in lost], "bracket")
-        shown.append(TreeSentence(number + 1, gold[number].words(), panes, system[1].wrong[number], title))
+        shown.append(TreeSentence(number + 1, gold[number].words(), panes, errors[0].wrong[number], title))
     return shown
 
 
@@ -261,17 +237,17 @@ def _other_tags(tree: Tree, reference: Tree) -> Iterable[int]:
     return [index for index, mine, tag in zip(leaves, tree.tags(), tags, strict=True) if mine != tag]
 
 
-def tagged_sentences(words: Tags, gold: Tags, system: Tags, other: Tags | None, count: int) -> list[TagSentence]:
+def tagged_sentences(
+    words: Tags, gold: Tags, systems: Sequence[Tags], lost: Sequence[Sequence[int]], count: int
+) -> list[TagSentence]:
     """The sentences with the most wrong tags, or with a second system those where the two differ most."""
-    lost = _wrong_tags(gold, system)
-    rival = None if other is None else _wrong_tags(gold, other)
-    sides = {GOLD: gold, SYSTEM: system} | ({} if other is None else {OTHER: other})
+    sides = dict(zip((GOLD, SYSTEM, OTHER), (gold, *systems), strict=False))
     return [
         TagSentence(
             number + 1,
             list(words[number]),
             {side: list(tags[number]) for side, tags in sides.items()},
-            _title([counts[number] for counts in (lost, rival) if counts is not None], "tag"),
+            _title([counts[number] for counts in lost], "tag"),
         )
-        for number in _most_telling(lost, rival, count)
+        for number in _most_telling(lost, count)
     ]

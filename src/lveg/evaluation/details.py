@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lveg.evaluation.brackets import OK, Alignment, BracketCounts, align, score_pairs, total
+from lveg.evaluation.brackets import Alignment, BracketCounts, align, score_pairs, total
 from lveg.evaluation.errors import ErrorCount, WrongBracket, classify, count_errors, label_confusions
 from lveg.evaluation.params import COLLINS, EvalbParams, classes
 from lveg.evaluation.tags import LabelScore, TagCounts, label_scores, score_tags
@@ -35,6 +35,11 @@ class BracketDetails:
     label_confusions: Counter[tuple[str, str]]
     tag_confusions: Counter[tuple[str, str]]
     errors: list[ErrorCount]
+
+    @property
+    def lost(self) -> list[int]:
+        """The number of missing and extra brackets of each sentence; 0 for one that could not be scored."""
+        return [len(found.missing) + len(found.extra) for found in self.alignments]
 
 
 @dataclass(frozen=True)
@@ -134,8 +139,3 @@ def by_length(lengths: Sequence[int]) -> dict[str, list[int]]:
         place = sum(length > end for end in LENGTHS)
         groups[[*groups][place]].append(number)
     return {name: numbers for name, numbers in groups.items() if numbers}
-
-
-def n_lost(found: Alignment) -> int:
-    """Number of missing and extra brackets; 0 for a sentence that could not be scored."""
-    return len(found.missing) + len(found.extra) if found.status == OK else 0

@@ -8,7 +8,6 @@ from typing import Any, overload
 
 from lveg.errors import ModelError, UsageError
 from lveg.evaluation import brackets, tags
-from lveg.evaluation.models import score_parser, score_tagger
 from lveg.evaluation.params import COLLINS, EvalbParams
 from lveg.evaluation.signature import signature
 from lveg.evaluation.significance import Interval, bootstrap_interval
@@ -152,7 +151,7 @@ def evaluate(
     if _are_trees(items):
         trees, found = (_cleaned(part, cleaning) for part in (items, items_of(system)))
         _check_numbers(trees, found)
-        return _parsing_result(trees, found, brackets.score_pairs(trees, found, params), params)
+        return _parsing_result(trees, found, params)
     tagged, others = (list(given_tags(part, column)) for part in (items, items_of(system)))
     _check_numbers(tagged, others)
     for number, pair in enumerate(zip(tagged, others, strict=True), start=1):
@@ -177,10 +176,9 @@ def _evaluate_parser(
     if any(not tree.children for tree in gold):
         raise UsageError(f"{named(items)}a gold tree has no words")
     decoder = decoder or parser.decoder
-    parses = score_parser(parser, gold, decoder, threads, report).parses
-    found = [parse.tree for parse in parses]
-    scores = brackets.score_pairs(gold, found, params)
-    return _parsing_result(gold, found, scores, params, model=model_fingerprint(parser), decoder=decoder)
+    words = [tree.words() for tree in gold]
+    found = [parse.tree for parse in parser.parse_all(words, decoder, threads=threads, progress=report)]
+    return _parsing_result(gold, found, params, model=model_fingerprint(parser), decoder=decoder)
 
 
 def _evaluate_tagger(
@@ -189,14 +187,14 @@ def _evaluate_tagger(
     if _are_trees(items):
         raise ModelError("the model is a tagger; evaluate it on tagged sentences")
     gold, decoder = list(given_tags(items, tagger.column)), decoder or "posterior"
-    found = [tagging.tags for tagging in score_tagger(tagger, gold, decoder, threads, report).taggings]
+    words = [[word for word, _ in sentence] for sentence in gold]
+    found = [tagging.tags for tagging in tagger.tag_all(words, decoder, threads=threads, progress=report)]
     settings = {"column": tagger.column, "model": model_fingerprint(tagger), "decoder": decoder}
     return _tagging_result(gold, found, set(tagger.grammar.lexicon.words), **settings)
 
 
-def _parsing_result(
-    gold: list[Tree], found: list[Tree], scores: list[brackets.SentenceScore], params: EvalbParams, **settings: str
-) -> ParsingResult:
+def _parsing_result(gold: list[Tree], found: list[Tree], params: EvalbParams, **settings: str) -> ParsingResult:
+    scores = brackets.score_pairs(gold, found, params)
     summary = brackets.summarise(scores, params)
     interval = bootstrap_interval(brackets.f1_counts(scores), brackets.f1_from_counts)
     name = "COLLINS.prm" if params == COLLINS else "own"

@@ -6,32 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lveg.annotate import TagSettings, tag_all
 from lveg.chart.coarse import Parses
 from lveg.evaluation import brackets, tags
 from lveg.evaluation.tokens import TokenScores, score_tokens
-from lveg.model import Parse, Parser, Tagger, Tagging
+from lveg.model import Parse, Parser, Tagger
 from lveg.parallel import ordered_map
 from lveg.report import Report, counted, silent
 from lveg.text.tokens import Tokeniser, TokenSentence, text_of
-from lveg.treebank.text import Input
 from lveg.trees import Tree
 
 
 @dataclass(frozen=True)
 class ParserScores:
-    """A parser's analyses of gold sentences, with their scores, per sentence and in total."""
+    """A parser's analyses of gold sentences, and their scores."""
 
     parses: list[Parse]
-    sentences: list[brackets.SentenceScore]
     summary: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class TaggerScores:
-    """A tagger's tags for gold sentences, and their scores."""
+    """The scores of a tagger's tags for gold sentences."""
 
-    taggings: list[Tagging]
     counts: tags.TagCounts
     summary: dict[str, Any]
 
@@ -60,7 +56,7 @@ def score_parser(
     found = ordered_map(analyse, range(len(gold)), threads)
     parses = list(counted(found, report, "parsing", len(gold)))
     scores = brackets.score_pairs(gold, [parse.tree for parse in parses])
-    return ParserScores(parses, scores, brackets.summary_json(brackets.summarise(scores)))
+    return ParserScores(parses, brackets.summary_json(brackets.summarise(scores)))
 
 
 def score_tagger(
@@ -70,14 +66,12 @@ def score_tagger(
     threads: int = 1,
     report: Report = silent,
 ) -> TaggerScores:
-    """The tagger's tags for the words of gold sentences, and their scores; known words are those of its lexicon."""
+    """The scores of the tagger's tags for the words of gold sentences; known words are those of its lexicon."""
     words = [[word for word, _ in sentence] for sentence in gold]
-    found = tag_all(tagger, map(Input, words), TagSettings(decoder), threads)
-    taggings = [tagging for _, tagging in counted(found, report, "tagging", len(gold))]
+    found = [tagging.tags for tagging in tagger.tag_all(words, decoder, threads=threads, progress=report)]
     gold_tags = [[tag for _, tag in sentence] for sentence in gold]
-    known = set(tagger.grammar.lexicon.words)
-    counts = tags.score_tags(words, gold_tags, [tagging.tags for tagging in taggings], known)
-    return TaggerScores(taggings, counts, tags.summary_json(counts))
+    counts = tags.score_tags(words, gold_tags, found, set(tagger.grammar.lexicon.words))
+    return TaggerScores(counts, tags.summary_json(counts))
 
 
 def score_tokeniser(tokeniser: Tokeniser, gold: Sequence[TokenSentence]) -> TokenScores:

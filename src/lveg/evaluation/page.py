@@ -36,7 +36,7 @@ def report_page(report: Report, names: Names) -> str:
     title = f"{escape(names.system)}{versus} on {escape(names.gold)}"
     body = [
         f"<header><h1>{title}</h1>{_main_score(report)}</header>",
-        _summary(report),
+        f"<section><h2>Summary</h2>{_table(report.summary)}</section>",
         *(_section(table, names) for table in report.tables if table.rows),
         _calibrations(report),
         _sentences(report, names),
@@ -75,10 +75,6 @@ def _main_score(report: Report) -> str:
     return f"{text}<p>{difference:+.2f} against the other system, p = {p_value:.4f}: {verdict}</p>"
 
 
-def _summary(report: Report) -> str:
-    return f"<section><h2>Summary</h2>{_table(report.summary)}</section>"
-
-
 def _section(table: Table, names: Names) -> str:
     legend = ""
     if len(table.bars) > 1:
@@ -96,17 +92,14 @@ def _section(table: Table, names: Names) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col"{_side(first)}>{escape(name)}</th>' for name, first in _columns(table))
+    first = table.rows[0] if table.rows else table.columns
+    heads = zip(table.columns, first, strict=True)  # a heading is aligned as the first cell below it
+    head = "".join(f'<th scope="col"{_side(cell)}>{escape(name)}</th>' for name, cell in heads)
     rows = (
         "<tr>" + "".join(f"<td{_side(cell)}>{escape(cell_text(cell))}</td>" for cell in row) + "</tr>"
         for row in table.rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-
-
-def _columns(table: Table) -> list[tuple[str, Cell]]:
-    """The headings, each with the first cell below it."""
-    return list(zip(table.columns, table.rows[0] if table.rows else table.columns, strict=True))
 
 
 def _side(cell: Cell) -> str:

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from lveg.evaluation import brackets, tags
 from lveg.evaluation.calibration import Calibration
-from lveg.evaluation.comparison import Shown, bracket_tables, tag_tables, tagged_sentences, tree_sentences
+from lveg.evaluation.comparison import (
+    Shown,
+    bracket_tables,
+    tag_tables,
+    tagged_sentences,
+    tree_sentences,
+    wrong_tags,
+)
 from lveg.evaluation.details import bracket_details, tag_details
 from lveg.evaluation.params import COLLINS, EvalbParams
 from lveg.evaluation.significance import Score, bootstrap_interval, randomisation_test
@@ -62,28 +69,21 @@ def bracket_report(
 ) -> Report:
     """The scores of a parser's trees. other: those of a second parser, to compare it with."""
     asked = asked or Asked()
-    scores = brackets.score_pairs(gold, system, params)
-    summary = brackets.summarise(scores, params)
+    systems = [system] if other is None else [system, other]
+    scores = [brackets.score_pairs(gold, trees, params) for trees in systems]
+    counts = list(map(brackets.f1_counts, scores))
+    summary = brackets.summarise(scores[0], params)
     shown_summary = _bracket_summary(summary)
-    counts = brackets.f1_counts(scores)
-    other_counts = None if other is None else brackets.f1_counts(brackets.score_pairs(gold, other, params))
-    tables: list[Table] = []
-    sentences: Sequence[Shown] = []
-    if asked.details:
-        found = bracket_details(gold, system, params)
-        rival = None if other is None else bracket_details(gold, other, params)
-        tables = bracket_tables(found, rival)
-        rival_trees = None if other is None or rival is None else (other, rival)
-        sentences = tree_sentences(gold, (system, found), rival_trees, asked.shown)
+    errors = [bracket_details(gold, trees, params) for trees in systems] if asked.details else []
     return Report(
         measure=("F1", "f1"),
         scores=brackets.summary_json(summary),
         summary=shown_summary,
-        opening=brackets.evalb_report(scores, params) if asked.per_sentence else table_text(shown_summary),
-        interval=_interval(counts, brackets.f1_from_counts),
-        against=_against(counts, other_counts, brackets.f1_from_counts),
-        tables=tables,
-        sentences=sentences,
+        opening=brackets.evalb_report(scores[0], params) if asked.per_sentence else table_text(shown_summary),
+        interval=_interval(counts[0], brackets.f1_from_counts),
+        against=_against(counts, brackets.f1_from_counts),
+        tables=bracket_tables(errors) if errors else [],
+        sentences=tree_sentences(gold, systems, errors, asked.shown) if errors else [],
         signature=signature,
         calibrations=calibrations or {},
     )
@@ -100,23 +100,22 @@ def tag_report(
 ) -> Report:
     """The scores of a tagger's tags. other: those of a second tagger, to compare it with."""
     asked = asked or Asked()
+    systems = [system] if other is None else [system, other]
     words = [[word for word, _ in sentence] for sentence in gold]
     right = [[tag for _, tag in sentence] for sentence in gold]
-    found = tag_details(words, right, system, known)
-    rival = None if other is None else tag_details(words, right, other, known)
-    counts = tags.accuracy_counts(right, system)
-    summary = _tag_summary(found.counts)
+    errors = [tag_details(words, right, found, known) for found in systems]
+    counts = [tags.accuracy_counts(right, found) for found in systems]
+    lost = [wrong_tags(right, found) for found in systems]
+    summary = _tag_summary(errors[0].counts)
     return Report(
         measure=("token accuracy", "accuracy"),
-        scores=dict(tags.summary_json(found.counts)),
+        scores=dict(tags.summary_json(errors[0].counts)),
         summary=summary,
-        opening=(_sentence_accuracies(counts) if asked.per_sentence else "") + table_text(summary),
-        interval=_interval(counts, tags.accuracy_from_counts),
-        against=_against(
-            counts, None if other is None else tags.accuracy_counts(right, other), tags.accuracy_from_counts
-        ),
-        tables=tag_tables(found, rival, None if other is None else (right, system, other)),
-        sentences=tagged_sentences(words, right, system, other, asked.shown),
+        opening=(_sentence_accuracies(counts[0]) if asked.per_sentence else "") + table_text(summary),
+        interval=_interval(counts[0], tags.accuracy_from_counts),
+        against=_against(counts, tags.accuracy_from_counts),
+        tables=tag_tables(errors, lost),
+        sentences=tagged_sentences(words, right, systems, lost, asked.shown),
         signature=signature,
         calibrations=calibrations or {},
     )
@@ -199,8 +198,10 @@ def _interval(counts: NDArray[np.float64], score: Score) -> dict[str, float]:
     return {"low": round(float(interval.low), 2), "high": round(float(interval.high), 2)}
 
 
-def _against(counts: NDArray[np.float64], other: NDArray[np.float64] | None, score: Score) -> dict[str, float] | None:
-    if other is None:
+def _against(counts: Sequence[NDArray[np.float64]], score: Score) -> dict[str, float] | None:
+    """The difference to the second system, if there is one."""
+    if len(counts) == 1:
         return None
-    result = randomisation_test(counts, other, score)
+    system, other = counts
+    result = randomisation_test(system, other, score)
     return {"difference": round(float(result.difference), 2), "p_value": round(float(result.p_value), 4)}

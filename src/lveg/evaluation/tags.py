@@ -59,29 +59,38 @@ class TagCounts:
         return _percent(self.unknown_correct, self.unknown_tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelScore:
-    """The counts of one tag or label: its occurrences in the gold, in the system's output, and in both at once."""
+class Rates:
+    """Percentages of what occurs in the gold, in the system's output, and in both at once."""
 
-    label: str
+    __slots__ = ()
     gold: int
     system: int
     correct: int
 
     @property
     def precision(self) -> float:
-        """Percentage of the system's uses of the label that are correct."""
+        """Percentage of what the system has that is correct; 0 if it has nothing."""
         return _percent(self.correct, self.system) or 0.0
 
     @property
     def recall(self) -> float:
-        """Percentage of the gold's uses of the label that the system found."""
+        """Percentage of what the gold has that the system found; 0 if it has nothing."""
         return _percent(self.correct, self.gold) or 0.0
 
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall in percent; 0 if both are 0."""
         return _percent(2 * self.correct, self.gold + self.system) or 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScore(Rates):
+    """The counts of one tag or label: its occurrences in the gold, in the system's output, and in both at once."""
+
+    label: str
+    gold: int
+    system: int
+    correct: int
 
 
 def _percent(part: int, whole: int) -> float | None:

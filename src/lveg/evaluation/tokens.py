@@ -12,34 +12,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lveg.errors import UsageError
+from lveg.evaluation.tags import Rates
 from lveg.text.tokens import TokenSentence
 
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class SpanCounts:
+@dataclass(frozen=True, slots=True)
+class SpanCounts(Rates):
     """Numbers of units in the gold, in the system's output, and in both."""
 
     gold: int
     system: int
     correct: int
-
-    @property
-    def precision(self) -> float:
-        """Percentage of the system's units that are correct."""
-        return 100.0 * self.correct / self.system if self.system else 0.0
-
-    @property
-    def recall(self) -> float:
-        """Percentage of the gold units that the system found."""
-        return 100.0 * self.correct / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of precision and recall in percent; 0 if there is nothing."""
-        total = self.gold + self.system
-        return 200.0 * self.correct / total if total else 0.0
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class Binarisation:
 
 
 def binarise(tree: Tree, scheme: Binarisation) -> Derivation:
-    """The derivation of a tree under one ROOT bracket (see `trees.clean`); every phrase must contain a word."""
+    """The derivation of a tree under one ROOT bracket (see `trees.Cleaning`); every phrase must contain a word."""
     steps: Derivation = []
     done: list[int] = []
     top = tree.children[0] if len(tree.children) == 1 else tree

@@ -314,38 +314,22 @@ RuleKey = tuple[Symbol | None, Symbol, Symbol | None, tuple[str, ...]]
 """(lhs, left, right, path) of a rule that is not lexical; None for ROOT and for no slot."""
 
 
-class Hash:
-    """A short hash of sentences: the words and tags, in order."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-
-    def add(self, sentence: Tagged) -> None:
-        """Add a sentence."""
-        self._digest.update(repr(list(sentence)).encode())
-
-    @property
-    def text(self) -> str:
-        """The hash of the sentences so far."""
-        return self._digest.hexdigest()[:16]
-
-
 class Tally:
     """Counts of rules and words, and a hash of the sentences: all that a grammar needs of a treebank."""
 
     def __init__(self) -> None:
         self.rules: Counter[RuleKey] = Counter()
         self.words: WordCounts = Counter()
-        self.hash = Hash()
+        self._digest = hashlib.sha256()
 
     def add(self, sentence: Tagged) -> None:
         """Count the words of a sentence."""
         count_words(self.words, sentence)
-        self.hash.add(sentence)
+        self._digest.update(_bytes_of(sentence))
 
     def grammar(self, options: LexiconOptions, in_brackets: bool) -> Grammar:
         """The grammar of these rules and words, checked: see `check_labels`."""
-        grammar = build_grammar(self.rules, self.words, options, self.hash.text)
+        grammar = build_grammar(self.rules, self.words, options, self._digest.hexdigest()[:16])
         check_labels(grammar, in_brackets)
         if in_brackets:
             check_tables(grammar)
@@ -402,10 +386,15 @@ def assemble_grammar(
 
 def fingerprint(tagged: Iterable[Tagged]) -> str:
     """A short hash of the data: the words and tags, in order."""
-    found = Hash()
+    digest = hashlib.sha256()
     for sentence in tagged:
-        found.add(sentence)
-    return found.text
+        digest.update(_bytes_of(sentence))
+    return digest.hexdigest()[:16]
+
+
+def _bytes_of(sentence: Tagged) -> bytes:
+    """What is hashed of a sentence: the words and tags, in order."""
+    return repr(list(sentence)).encode()
 
 
 def step_key(step: Step, derivation: Derivation) -> RuleKey:

@@ -10,7 +10,7 @@ from lveg.errors import LvegError
 from lveg.forest.constraints import Constraints
 from lveg.model import Model, Parse, Parser, Tagger, Tagging, words_of
 from lveg.model_io import analyser_of
-from lveg.output import SHOWN_FROM
+from lveg.output import SHOWN_FROM, listed_tags
 from lveg.serve.api import (
     Constituent,
     Given,
@@ -27,7 +27,7 @@ from lveg.serve.api import (
     TagRequest,
 )
 from lveg.serve.example import example_sentence, foreign_tag
-from lveg.serve.problems import ApiError, too_many_words
+from lveg.serve.problems import ApiError
 from lveg.serve.supplies import Supplies
 from lveg.text.joined import joined_words
 from lveg.text.ptb import PtbTokeniser
@@ -107,7 +107,8 @@ class Desk:
         else:
             found = [words_of(line) for line in (request.text or "").split("\n")]
         if sum(map(len, found)) > self.supplies.max_words:
-            raise too_many_words(self.supplies.max_words)
+            most = self.supplies.max_words  # the message does not repeat the words
+            raise ApiError(422, "too_many_words", f"a request may have at most {most} words: send fewer")
         return [words for words in found if words]
 
 
@@ -146,7 +147,7 @@ def _parsed(words: list[str], parse: Parse) -> ParsedSentence:
         parse.fallback,
         [ScoredTree(str(one.tree), one.log_prob, one.score) for one in parse.trees],
         [Constituent(*span, share) for span, share in parse.constituents.items() if share >= SHOWN_FROM],
-        _shown(parse.posteriors),
+        listed_tags(parse.posteriors),
     )
 
 
@@ -156,12 +157,8 @@ def _tagged(tagging: Tagging) -> TaggedSentence:
         tagging.log_sentence,
         tagging.fallback,
         [ScoredTags(one.tags, one.confidence, one.log_prob, one.score) for one in tagging.sequences],
-        _shown(tagging.posteriors),
+        listed_tags(tagging.posteriors),
     )
-
-
-def _shown(posteriors: list[dict[str, float]]) -> list[dict[str, float]]:
-    return [{tag: share for tag, share in shares.items() if share >= SHOWN_FROM} for shares in posteriors]
 
 
 def _facts(name: str, model: Model) -> ModelFacts:

@@ -15,7 +15,7 @@ from typing import Any
 
 from lveg.errors import LvegError, UsageError
 from lveg.serve.api import ModelFacts, Request
-from lveg.serve.problems import ApiError, busy, late
+from lveg.serve.problems import ApiError, busy
 from lveg.serve.supplies import Supplies
 
 COMPILING = "compiling"
@@ -61,7 +61,7 @@ class Worker:
         self.connection.send(request)
         if not self.connection.poll(max(seconds, 0.0)):
             self.end()
-            raise late(deadline)
+            raise ApiError(504, "deadline", f"stopped after {deadline:g} seconds: send fewer or shorter sentences")
         return bytes(self._receive())
 
     def _receive(self) -> Any:

@@ -18,13 +18,3 @@ class ApiError(Exception):
 def busy() -> ApiError:
     """More requests than the server takes."""
     return ApiError(503, "busy", "the server is busy: try again in a moment")
-
-
-def late(seconds: float) -> ApiError:
-    """A request that was stopped."""
-    return ApiError(504, "deadline", f"stopped after {seconds:g} seconds: send fewer or shorter sentences")
-
-
-def too_many_words(most: int) -> ApiError:
-    """More words than the server takes; the message does not repeat them."""
-    return ApiError(422, "too_many_words", f"a request may have at most {most} words: send fewer")

@@ -102,24 +102,23 @@ def gold_trees(source: Trees, cleaning: Cleaning, faults: Faults | None, why: st
     """Cleaned trees, from files or from memory."""
     items = items_of(source)
     trees = compact_trees(tree for tree in map(cleaning, given_trees(items, faults)) if tree is not None)
-    if not trees:
-        raise UsageError(f"{named(items)}there are no trees {why}")
-    return trees
+    return _some(trees, items, f"trees {why}")
 
 
 def gold_tags(source: Sentences, column: str, faults: Faults | None, why: str = "to learn from") -> Sequence[Pairs]:
     """Tagged sentences, from files or from memory."""
     items = items_of(source)
-    tagged = compact_sentences(given_tags(items, column, faults))
-    if not tagged:
-        raise UsageError(f"{named(items)}there are no sentences {why}")
-    return tagged
+    return _some(compact_sentences(given_tags(items, column, faults)), items, f"sentences {why}")
 
 
 def gold_tokens(source: Texts, faults: Faults | None, why: str = "to learn from") -> Sequence[TokenSentence]:
     """Tokenised sentences, from files or from memory."""
     items = items_of(source)
-    found = given_tokens(items, faults)
+    return _some(given_tokens(items, faults), items, f"sentences {why}")
+
+
+def _some(found: Sequence[Item], items: list[Any], what: str) -> Sequence[Item]:
+    """What was found in the items; an error if that is nothing."""
     if not found:
-        raise UsageError(f"{named(items)}there are no sentences {why}")
+        raise UsageError(f"{named(items)}there are no {what}")
     return found

@@ -141,7 +141,8 @@ class _Reader:
         return None if match is None or text.index("(") > self.margin else match[1]
 
     def _unclosed(self, where: str) -> None:
-        self._fault(self.first_line, f"has {_count(len(self.stack), 'unclosed bracket')}{where}")
+        number = len(self.stack)
+        self._fault(self.first_line, f"has {number} unclosed bracket{'' if number == 1 else 's'}{where}")
         self.stack.clear()
         self.kept.clear()
 
@@ -217,7 +218,3 @@ class _Reader:
 
 def _has_content(tree: Tree) -> bool:
     return any(node.label or node.word is not None for node in tree)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
