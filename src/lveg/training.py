@@ -295,6 +295,8 @@ def _train(
     learn: trains on some items and scores on others, given settings that are already known. name: the fingerprint of
     items.
     """
+    if setting.checkpoint is not None and not setting.checkpoint.is_stage:
+        setting.checkpoint.announce(setting.report)
     share = recipe.task.held_out
     if gold or not share or not recipe.is_gradual or len(items) < FEW:
         return learn(items, gold, recipe, setting, Found())[0]

@@ -73,6 +73,32 @@ def test_every_cycle_can_be_kept(run: Run, samples: Samples) -> None:
     assert "--keep-cycles is an option of --model split-merge, not of --model gm" in run(*options).refusal()
 
 
+def test_a_run_that_cannot_begin_keeps_an_earlier_checkpoint(run: Run, samples: Samples) -> None:
+    kept, bad = Path("m.checkpoint"), Path("bad.mrg")
+    kept.write_bytes(b"an earlier run")
+    bad.write_text("(S (NP x)\n")
+    for path in ("missing.mrg", bad):
+        assert run(*PLAIN, path, "--out", "m").status == 2
+        assert kept.read_bytes() == b"an earlier run"
+    outcome = run(*PLAIN, samples.train_trees, "--out", "m")
+    assert outcome.status == 0
+    assert "discarding m.checkpoint of an earlier run" in outcome.err
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize("name", ["m.checkpoint", "m.checkpoint.previous", "m.checkpoint.0"])
+def test_files_named_like_checkpoints_are_not_overwritten(run: Run, samples: Samples, name: str) -> None:
+    Path(name).write_bytes(samples.train_trees.read_bytes())
+    for options in ((name,), (samples.train_trees, "--dev", name)):
+        assert f"{name}: cannot be written: it is an input" in run(*PLAIN, *options, "--out", "m").refusal()
+    assert Path(name).read_bytes() == samples.train_trees.read_bytes()
+
+
+def test_a_log_is_not_a_checkpoint(run: Run, samples: Samples) -> None:
+    outcome = run(*PLAIN, samples.train_trees, "--out", "m", "--log", "m.checkpoint")
+    assert "m.checkpoint: cannot be written: it is another output" in outcome.refusal()
+
+
 def test_files_directories_and_gzip_are_one_treebank(run: Run, samples: Samples) -> None:
     lines = samples.train_trees.read_bytes().splitlines(keepends=True)
     Path("folder").mkdir()

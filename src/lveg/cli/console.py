@@ -80,15 +80,17 @@ def compilation_notice(quiet: bool = False) -> Iterator[None]:
         elif count == 1:
             say(COMPILING)
 
+    def erase() -> None:
+        if is_terminal:
+            print("\r" + " " * 60 + "\r", end="", file=sys.stderr, flush=True)
+
     if quiet or not (is_terminal or isinstance(sys.stderr, _Forgiving)):  # no one is watching, or stderr was replaced
         yield
         return
     if uncached:
         say("lveg: compiled kernels cannot be kept: no directory for them is writable; set NUMBA_CACHE_DIR to one")
-    with watch_compilation(watch):
+    with watch_compilation(watch, erase):
         yield
-    if is_terminal:
-        print("\r" + " " * 60 + "\r", end="", file=sys.stderr, flush=True)
 
 
 def _logging(show: Report, log: str, stream: IO[bytes]) -> Report:

@@ -38,7 +38,7 @@ WithModels = Annotated[
 InputFiles = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="INPUT",
+        metavar="[INPUT]...",
         help="Files, read one after the other; `-` or nothing for standard input.",
         show_default=False,
     ),

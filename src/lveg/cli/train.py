@@ -247,20 +247,19 @@ def _train(task: str, kinds: Sequence[Kind], given: dict[str, Any]) -> None:
     options = {} if config is None else _config_options(task, kinds, str(config))
     options |= {name: value for name, value in given.items() if value is not None}
     files = [Path(options[item.name]) for item in _described(task, kinds) if item.is_file and item.name in options]
-    check_outputs([out, log], [*train, *dev, config, *files])
+    checkpoint = Checkpoint(f"{out}.checkpoint", resume, timer=Timer(minutes))
+    check_outputs([out, log, *map(Path, checkpoint.paths)], [*train, *dev, config, *files])
     for path in dev:
         if str(path) != "-" and not path.exists():
             raise UsageError(f"{path}: cannot be opened: No such file or directory")
     options["model"] = kinds[0].name
     if task == "parser":
         options["context"] = ",".join(kind.name for kind in kinds if kind.task != task) or NO_CONTEXT
-    checkpoint = Checkpoint(f"{out}.checkpoint", resume, timer=Timer(minutes))
     with (
         compilation_notice(quiet),
         console_report(None if log is None else str(log), quiet) as report,
         cluster_workers(cluster, report) as workers,
     ):
-        checkpoint.announce(report)
 
         def keep(name: str, model: Loaded) -> None:
             save_model(model, f"{out}.{name}")

@@ -22,11 +22,12 @@ def warm(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compile all kernels in advance, so that the first parse or tagging is not delayed.
+    """Compile the kernels in advance, so that the first parse or tagging is not delayed.
 
     Useful in a container image or an install script. Tiny models of every kind are
     trained and used; parsers and taggers in parallel if there are two cores.
-    Compiled kernels are stored next to the package, or in NUMBA_CACHE_DIR.
+    Compiled kernels are stored next to the package, or in NUMBA_CACHE_DIR. The few
+    that only rare options need, such as --k-hard, are compiled when they are used.
 
         lveg warm
     """
@@ -35,6 +36,8 @@ def warm(
 
     from lveg.errors import UsageError
     from lveg.families.registry import trainable
+    from lveg.kernels.adam import adam_step  # noqa: F401 (any kernel tells whether kernels can be kept)
+    from lveg.kernels.jit import uncached
     from lveg.parallel import default_threads
     from lveg.progress import say
 
@@ -42,22 +45,30 @@ def warm(
     unknown = [name for name in models or [] if not any(name in names for names in chosen.values())]
     if unknown:
         raise UsageError(f"there is no model {unknown[0]!r}")
+    if uncached:
+        raise UsageError(
+            "compiled kernels cannot be kept: no directory for them is writable; set NUMBA_CACHE_DIR to one"
+        )
     workers = min(2, default_threads())
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        jobs = [(task, pool.submit(exercise, task, names)) for task, names in chosen.items() if names]
+        jobs = [(task, pool.submit(exercise, task, names, quiet)) for task, names in chosen.items() if names]
         for task, job in jobs:
             compiled, seconds = job.result()
             if not quiet:
                 say(f"{task}: {compiled} kernels compiled in {seconds:.0f} s ({', '.join(chosen[task])})")
 
 
-def exercise(task: str, names: list[str]) -> tuple[int, float]:
-    """Train and use a tiny model of each name; returns the number of kernels compiled, and CPU seconds."""
+def exercise(task: str, names: list[str], quiet: bool = True) -> tuple[int, float]:
+    """Train and use a tiny model of each name; returns the number of kernels compiled, and CPU seconds.
+
+    Without `quiet`, each model is reported on stderr before its kernels are compiled.
+    """
     import time
 
     from lveg.families.registry import bases_of, described, find, layers
     from lveg.kernels.jit import watch_compilation
     from lveg.model import combine
+    from lveg.progress import say
     from lveg.training import train_parser, train_tagger
     from lveg.treebank.synthetic import ENGLISH, read_grammar, sample_trees
 
@@ -73,6 +84,8 @@ def exercise(task: str, names: list[str]) -> tuple[int, float]:
     with watch_compilation(watch):
         parsers = []
         for name, context in (pair for model in names for pair in variants(task, model)):
+            if not quiet:
+                say(f"{task}: compiling {name}{f' with {context}' if context else ''} ({count} kernels so far)")
             kind = find(task, name)
             own = {item.name for item in described([kind, *bases_of(task, kind), *layers(task, context, name)])}
             options: dict[str, Any] = {key: value for key, value in SMALL.items() if key in own}

@@ -149,6 +149,10 @@ class ChainContext(Context):
     def widened(self, width: int) -> Self:
         """From a context for tags with one state: a copy for tags with `width` states, which all behave alike."""
 
+    def thinned(self, dropout: float, input_dropout: float) -> Self:
+        """A copy that is trained with dropout of hidden units and of inputs, if it has them."""
+        return self
+
 
 def forest_rows(words: Sequence[Sequence[int]], forest: Forest) -> Ints:
     """The inputs of contexts for a forest: total size; numbers of words, nodes and edges; the row of each word,

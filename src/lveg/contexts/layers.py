@@ -105,6 +105,10 @@ class Neural:
         """A copy with parameters rounded to float16, without dropout."""
         return replace(self, value=self.value.astype(np.float16).astype(np.float64), dropout=0.0, input_dropout=0.0)
 
+    def thinned(self, dropout: float, input_dropout: float) -> Self:
+        """A copy that is trained with dropout of hidden units and of inputs."""
+        return replace(self, dropout=dropout, input_dropout=input_dropout)
+
     def arrays(self) -> Arrays:
         """Pretrained vectors and parameters, as float16."""
         return {**self.layers.inputs.arrays(), "value": self.value.astype(np.float16)}

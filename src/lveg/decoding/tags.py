@@ -44,6 +44,7 @@ def decode_tags(lattices: Lattices, decoder: str, count: int = 1) -> TagSequence
     family, packed, factors = lattices
     n_sentences, n_words, *_ = extents(packed)
     found = family.posteriors(packed, decoder == "viterbi", factors)
+    np.minimum(found.share, 1.0, out=found.share)  # rounding can leave a probability above 1
     ranked = np.tile(packed, (count, 1))
     tag, confidence = np.zeros((count, n_words), np.int32), np.zeros((count, n_words))
     score = np.zeros((n_sentences, count))

@@ -140,24 +140,33 @@ _keep_own_copies()
 
 
 class _Compilations(event.Listener):
-    """Calls a watcher with the number of kernels compiled so far, each time one is about to be compiled."""
+    """Calls a watcher with the number of kernels compiled so far, each time one is about to be compiled.
 
-    def __init__(self, watcher: Callable[[int], None]) -> None:
-        self.watcher = watcher
-        self.count = 0
+    done: called when nothing is being compiled any more, for now.
+    """
+
+    def __init__(self, watcher: Callable[[int], None], done: Callable[[], None]) -> None:
+        self.watcher, self.done = watcher, done
+        self.count = self.depth = 0
 
     def on_start(self, event: Any) -> None:
         self.count += 1
+        self.depth += 1
         self.watcher(self.count)
 
     def on_end(self, event: Any) -> None:
-        """Does nothing."""
+        self.depth -= 1
+        if self.depth == 0:
+            self.done()
 
 
 @contextmanager
-def watch_compilation(watcher: Callable[[int], None]) -> Iterator[None]:
-    """Call the watcher with the number of kernels so far, whenever one is compiled that was not cached on disk."""
-    listener = _Compilations(watcher)
+def watch_compilation(watcher: Callable[[int], None], done: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Call the watcher with the number of kernels so far, whenever one is compiled that was not cached on disk.
+
+    done: called when nothing is being compiled any more, for now.
+    """
+    listener = _Compilations(watcher, done)
     event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
     try:
         yield

@@ -121,7 +121,10 @@ class Checkpoint:
         return header["facts"], {name: array.copy() for name, array in tensors.items()}
 
     def announce(self, report: Report) -> None:
-        """Report if there is no state to continue from, or if an earlier run's state is about to be discarded."""
+        """Report if there is no state to continue from; report and discard the state of an earlier run, if not resumed.
+
+        To be called once the data were read: a run that cannot begin leaves the earlier state alone.
+        """
         found = self._files()
         if self.resume and not found:
             report("checkpoint", {"note": f"{self.path} does not exist: starting from the beginning"})
@@ -135,10 +138,14 @@ class Checkpoint:
             os.unlink(path)
         remove_partial(self.path, r"(\.\d+)*")
 
+    @property
+    def paths(self) -> list[str]:
+        """Its two files, and the existing files of stages."""
+        return [self.path, self.previous, *sorted(glob(f"{escape(self.path)}.[0-9]*"))]
+
     def _files(self) -> list[str]:
         """The existing files of all stages."""
-        first = [path for path in (self.path, self.previous) if os.path.exists(path)]
-        return first + sorted(glob(f"{escape(self.path)}.[0-9]*"))
+        return [path for path in self.paths if os.path.exists(path)]
 
     def _name(self) -> str:
         key = {"layout": LAYOUT, **self.key}

@@ -72,6 +72,10 @@ class Factored(ChainContext):
         """A copy for tags with `width` states."""
         return replace(self, inner=self.inner.widened(width))
 
+    def thinned(self, dropout: float, input_dropout: float) -> Factored:
+        """A copy that is trained with dropout."""
+        return replace(self, inner=self.inner.thinned(dropout, input_dropout))
+
     def rows(self, sentences: Sequence[Sequence[str]]) -> Ints:
         """The inputs of the inner context."""
         return self.inner.rows(sentences)

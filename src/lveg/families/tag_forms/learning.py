@@ -78,7 +78,8 @@ def learn_gaussian(data: TagData, options: TagFormsOptions, pruner: TagForms, ru
         [weights.transition.ravel(), weights.end.ravel(), weights.start.ravel(), np.zeros(plain.tags)]
     )
     first.parts(first.value).weight[:] = np.repeat(links, width)
-    contexts = tuple(context.widened(width) for context in pruner.contexts)
+    dropout = options.network_dropout, options.input_dropout
+    contexts = tuple(context.widened(width).thinned(*dropout) for context in pruner.contexts)
     n_weights = first.value.size + sum(context.value.size for context in contexts)
     check_memory(f"--components {width}", n_weights, gradient_copies(options))
     started = TagForms(first, contexts, pruner, options.tag_min, pruner.is_lexical)
