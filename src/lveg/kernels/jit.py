@@ -131,9 +131,9 @@ def _keep_own_copies() -> None:
         for function in library._final_module.functions:
             if not function.is_declaration and function.linkage.name == "linkonce_odr" and "lveg" in function.name:
                 function.linkage = "internal"
-        optimise(library)
+        optimise(library)  # type: ignore[no-untyped-call]
 
-    CPUCodeLibrary._optimize_final_module = internalise
+    CPUCodeLibrary._optimize_final_module = internalise  # type: ignore[method-assign]
 
 
 _keep_own_copies()
