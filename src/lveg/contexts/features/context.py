@@ -16,7 +16,7 @@ from lveg.contexts.features.templates import ATOMS, SPAN, SPLIT, WORD, all_templ
 from lveg.contexts.forms.properties import shape
 from lveg.errors import GrammarError
 from lveg.families.family import Arrays, Facts, check_arrays, check_facts, check_value
-from lveg.forest.forest import Forest, anchored_rules
+from lveg.forest.forest import Forest
 from lveg.forest.reasons import Term
 from lveg.grammar.grammar import LIKELY, Floats, Grammar, Ints
 from lveg.kernels.factors import sum_of
@@ -118,14 +118,15 @@ class Features(ForestContext):
     def reasons(self, grammar: Grammar, forest: Forest, edges: Ints) -> list[list[Term]]:
         """For each of some edges with rules, its features with nonzero weights, as text, and their weights."""
         rows, texts = self.rows(forest), [self._word_texts(word) for word in forest.words]
-        anchored = anchored_rules(forest, edges).T.tolist()
-        return [self._edge_reasons(grammar, rows, texts, *one) for one in anchored]
+        return [self._edge_reasons(grammar, forest, edge, rows, texts) for edge in edges.tolist()]
 
     def _edge_reasons(
-        self, grammar: Grammar, rows: Ints, texts: Sequence[Mapping[str, str]], rule: int, start: int, split: int,
-        end: int,
-    ) -> list[Term]:  # fmt: skip
-        symbol, is_word = int(grammar.rule_lhs[rule]), rule >= grammar.lexical_start
+        self, grammar: Grammar, forest: Forest, edge: int, rows: Ints, texts: Sequence[Mapping[str, str]]
+    ) -> list[Term]:
+        rule, node, right = int(forest.edge_rule[edge]), forest.edge_head[edge], forest.edge_right[edge]
+        symbol, start, end = (int(array[node]) for array in (forest.node_symbol, forest.node_start, forest.node_end))
+        split = end if right < 0 else int(forest.node_start[right])
+        is_word = rule >= grammar.lexical_start
         owners = [(self._rules.n_rules + 1 + symbol, grammar.symbols[symbol].name if symbol >= 0 else "ROOT")]
         kinds = [(WORD, _TEMPLATES.word, OF_WORD)] if is_word else [(SPAN, _TEMPLATES.span, ON_SPAN)]
         if not is_word:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,7 +10,7 @@ import numpy as np
 from lveg.contexts.context import ForestContext, Kept, forest_rows
 from lveg.contexts.layers import Neural, Sizes, restore_layers
 from lveg.families.family import Arrays, Facts
-from lveg.forest.forest import Forest, anchored_rules
+from lveg.forest.forest import Forest
 from lveg.forest.reasons import Term
 from lveg.grammar.grammar import Floats, Grammar, Ints
 from lveg.kernels.factors import sum_of
@@ -77,13 +76,13 @@ class Network(Neural, ForestContext):
         net, padded = self.layers.net(self.value), self.layers.inputs.padded(forest.words, PADDING)
         inputs = self.layers.vectors_of(np.array(padded, np.int32), net)
         projected = (inputs @ net.project).reshape(len(padded), N_PLACES, self.layers.units)
-        anchored = anchored_rules(forest, edges).T.tolist()
-        return [self._edge_reasons(forest.words, projected, net.shape, *one) for one in anchored]
+        return [self._edge_reasons(forest, edge, projected, net.shape) for edge in edges.tolist()]
 
-    def _edge_reasons(
-        self, own: Sequence[str], projected: Floats, shape: Floats, rule: int, start: int, split: int, end: int
-    ) -> list[Term]:
-        symbol, is_word = int(self.grammar.rule_lhs[rule]), rule >= self.grammar.lexical_start
+    def _edge_reasons(self, forest: Forest, edge: int, projected: Floats, shape: Floats) -> list[Term]:
+        rule, node, right = int(forest.edge_rule[edge]), forest.edge_head[edge], forest.edge_right[edge]
+        symbol, start, end = (int(array[node]) for array in (forest.node_symbol, forest.node_start, forest.node_end))
+        split = end if right < 0 else int(forest.node_start[right])
+        is_word = rule >= self.grammar.lexical_start
         kind = 0 if is_word else 1 if split == end else 2
         places = [
             (place, anchor(place // WINDOW, start, split, end) + place % WINDOW)
@@ -96,7 +95,9 @@ class Network(Neural, ForestContext):
         values = parts @ np.where(parts.sum(axis=0) > 0.0, out, 0.0)
         name = self.grammar.symbols[symbol].name if is_word else self.grammar.describe_rule(rule)
         words = [
-            f'{PLACES[place]} "{own[word - PADDING]}"' if 0 <= word - PADDING < len(own) else f"nothing {PLACES[place]}"
+            f'{PLACES[place]} "{forest.words[word - PADDING]}"'
+            if 0 <= word - PADDING < forest.n_words
+            else f"nothing {PLACES[place]}"
             for place, word in places
         ]
         return [(f"{text} & {name}", float(value)) for text, value in zip(["lengths", *words], values, strict=True)]
