@@ -12,7 +12,6 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import event
-from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import Flags
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -31,6 +30,7 @@ _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract", "nsz"},
     "no_cfunc_wrapper": True,
+    "forceinline": True,  # see `kernel`
     "_nrt": True,  # explicit, since a kernel called by a lean one would otherwise inherit its setting
 }
 
@@ -43,6 +43,10 @@ uncached: list[str] = []
 
 def kernel(function: Function) -> Function:
     """Compile without the GIL, cached on disk. Sums may be reordered; infinities and NaN keep their meaning.
+
+    A kernel is inlined into those that call it. Numba links each kernel with copies of those that it calls, which can be
+    optimised differently and so add numbers in another order; calls would go to the originals in the process that
+    compiled them, and to the copies in one that loads them from the cache.
 
     Without a writable cache directory, such as in a read-only install without a home directory, the code is not cached.
     """
@@ -116,27 +120,6 @@ def _quicken_comparisons() -> None:
 
 
 _quicken_comparisons()
-
-
-def _keep_own_copies() -> None:
-    """Let a kernel call its own copies of other kernels, whether it was just compiled or was cached on disk.
-
-    Numba links each kernel with copies of those that it calls. A copy may be optimised in another way than the
-    original, and so add numbers in another order. Usually a kernel from the cache calls its copies, and one that was
-    just compiled calls the originals: the last bits of results would depend on the state of the cache.
-    """
-    optimise = CPUCodeLibrary._optimize_final_module
-
-    def internalise(library: Any) -> None:
-        for function in library._final_module.functions:
-            if not function.is_declaration and function.linkage.name == "linkonce_odr" and "lveg" in function.name:
-                function.linkage = "internal"
-        optimise(library)  # type: ignore[no-untyped-call]
-
-    CPUCodeLibrary._optimize_final_module = internalise  # type: ignore[method-assign]
-
-
-_keep_own_copies()
 
 
 class _Compilations(event.Listener):
