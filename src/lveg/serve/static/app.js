@@ -251,7 +251,7 @@ function treeView(model, sentence) {
   };
   const picture = drawTree(tree, sentence, {
     colours: PAGE,
-    title: `Tree of ${model.name}`,
+    title: `Tree of ${model.name}, with probabilities`,
     marked: (node) => (node.word !== undefined ? tagsFor(model, one)[node.start] !== undefined : node.parent !== null && one.spans.some(same(node.start, node.end))),
     isNew: (node) => !best.has(keyOf(node)),
     choose,
