@@ -180,6 +180,22 @@ def test_raw_text_is_tokenised(models: dict[str, Path]) -> None:
     assert found.joined is None
 
 
+def test_raw_sentences_have_their_text_and_tokens(models: dict[str, Path]) -> None:
+    desk = Desk(Supplies({name: file.read_bytes() for name, file in models.items()}, 50))
+    text = "(He didn't  leave the U.S."
+    parsed = desk.parse(ParseRequest(text=text, raw=True)).sentences[0]
+    tagged = desk.tag(TagRequest(text=text, raw=True)).sentences[0]
+    assert parsed.text == tagged.text == "(He didn't leave the U.S."
+    assert parsed.tokens == tagged.tokens
+    assert parsed.tokens is not None
+    assert [(one.form, one.start, one.end, one.space_after) for one in parsed.tokens] == [
+        ("(", 0, 1, False), ("He", 1, 2, True), ("did", 2, 3, False), ("n't", 3, 4, True), ("leave", 4, 5, True),
+        ("the", 5, 6, True), ("U.S.", 6, 8, False),
+    ]  # fmt: skip
+    (plain,) = desk.parse(ParseRequest(text="He slept .")).sentences
+    assert (plain.text, plain.tokens) == (None, None)
+
+
 def test_raw_text_is_spelled_as_the_model_knows_it(models: dict[str, Path]) -> None:
     desk = Desk(Supplies({"parser": models["parser"].read_bytes()}, 50))
     [sentence] = desk.parse(ParseRequest(text="A (small) dog.", raw=True)).sentences

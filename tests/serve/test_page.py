@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import pytest
+from cli.conftest import run_main
 
 import lveg
 from serve.conftest import Server
@@ -262,6 +263,29 @@ def test_tags_are_saved_in_their_columns(open_page: Open, column: str, tag: str,
         analysis,
     )
     assert made == f"# text = dog\n1\tdog\t_\t{fields}\t_\t_\t_\t_\n\n"
+
+
+@pytest.mark.parametrize("panel", ["parser", "tagger"])
+def test_raw_text_is_saved_as_the_command_line_writes_it(open_page: Open, models: dict[str, Path], panel: str) -> None:
+    text = 'He said "go" (and slept). I didn\'t leave the U.S.'
+    page = open_page(text=text, raw="1", models="[]", given="[[1,[[0,2,null]],[],[]]]")
+    page.wait_for_selector(".tags")
+    found = ""
+    for _ in range(2):
+        with page.expect_download() as download:
+            page.locator(f"section[data-model={panel}] .exports button").filter(has_text="CoNLL-U").click()
+        found += download.value.path().read_text(encoding="utf-8")
+        if page.get_by_label("Next sentence").is_enabled():
+            page.get_by_label("Next sentence").click()
+    outcome = run_main("tag", models["tagger"], "--raw", "--tokeniser", "ptb", stdin=text.encode())
+    assert (outcome.status, columns(found)) == (0, columns(outcome.out)), outcome.err
+    assert re.search(r"^\d-\d\tU\.S\.\t", found, re.MULTILINE), "a multiword token"
+
+
+def columns(text: str) -> list[list[str]]:
+    """The texts of CoNLL-U, and of each row the number, the form and MISC."""
+    rows = [line.split("\t") for line in text.splitlines() if not line.startswith(("# sent_id", "# newpar"))]
+    return [row if len(row) == 1 else [row[0], row[1], row[9]] for row in rows]
 
 
 def test_problems_are_shown(open_page: Open) -> None:

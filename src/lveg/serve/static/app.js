@@ -64,7 +64,8 @@ async function reparsed(model, { sentences, joined }, index) {
   if (!isNothing(one)) request.constraints = constraints(model, one);
   try {
     const [sentence] = (await ask(model, request)).sentences;
-    return { sentences: sentences.with(index, sentence), joined };
+    const { text, tokens } = sentences[index]; // of raw text: the words alone do not tell
+    return { sentences: sentences.with(index, { ...sentence, text, tokens }), joined };
   } catch (error) {
     return { sentences, joined, error: messageOf(error) };
   }
