@@ -144,9 +144,9 @@ def evaluate(
         unfit = {"--against": against, "--per-sentence": per_sentence, "--report": report, "--details": details}
         _evaluate_tokens(work, as_json, is_conllu, [name for name, given in unfit.items() if given])
     elif is_conllu:
-        _show(_tag_report(work, column.value, train or [], calibration, asked), report, work, as_json, details)
+        _show(_tag_report(work, column.value, train or [], calibration, asked), report, work, as_json, details, quiet)
     else:
-        _show(_bracket_report(work, kept, params, calibration, asked), report, work, as_json, details)
+        _show(_bracket_report(work, kept, params, calibration, asked), report, work, as_json, details, quiet)
     announce_faults(work.faults.messages)
 
 
@@ -240,6 +240,17 @@ def _evaluate_tokens(work: Analyses, as_json: bool, is_conllu: bool, unfit: list
     typer.echo(f"signature: {note}")
 
 
+def _announce_errors(errors: int, sentences: int) -> None:
+    """Report on stderr how many sentences could not be scored, and why."""
+    from lveg.progress import say
+
+    if errors:
+        say(
+            f"lveg: {errors:,} of {sentences:,} sentences are errors and not in the scores: their words in the "
+            "analysis are not those of the gold tree, for example because only one of them has traces"
+        )
+
+
 def _write_page(found: Report, path: Path, work: Analyses) -> None:
     from lveg.evaluation.page import Names, report_page
     from lveg.treebank.source import open_output
@@ -250,11 +261,13 @@ def _write_page(found: Report, path: Path, work: Analyses) -> None:
         stream.write(report_page(found, Names(work.gold.name, "" if system is None else system.name, other)))
 
 
-def _show(found: Report, page: Path | None, work: Analyses, as_json: bool, details: bool) -> None:
-    """Write the page, if one is wanted, and print the report."""
+def _show(found: Report, page: Path | None, work: Analyses, as_json: bool, details: bool, quiet: bool) -> None:
+    """Write the page, if one is wanted, print the report, and say on stderr what could not be scored."""
     if page is not None:
         _write_page(found, page, work)
     _print(found, as_json, details)
+    if not quiet:
+        _announce_errors(found.scores.get("errors", 0), found.scores["sentences"])
 
 
 def _print(found: Report, as_json: bool, details: bool) -> None:
