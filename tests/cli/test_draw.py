@@ -44,6 +44,20 @@ def test_draw_refusals(run: Run, samples: Samples) -> None:
     assert "it is an input" in run("draw", samples.parser, "s.txt", "--out", "s.txt").refusal()
 
 
+def test_the_suffix_says_how_trees_are_drawn(run: Run) -> None:
+    Path("t.mrg").write_text("(S (NN a))\n")
+    for name, begin in (("a", "S"), ("a.txt", "S"), ("a.SVG", "<svg")):
+        assert run("draw", "t.mrg", "--out", name).status == 0
+        assert Path(name).read_text().startswith(begin)
+    assert run("draw", "t.mrg", "--out", "-").out.startswith("S")
+    for name in ("d.pdf", "d.png", "d.pdf.gz"):
+        refusal = run("draw", "t.mrg", "--out", name).refusal()
+        assert "no pictures are written as .p" in refusal
+        assert ".svg, .html, .htm, .tex, .txt" in refusal
+        assert not Path(name).exists()
+    assert run("draw", "t.mrg", "--out", "d.xhtml", "--format", "html").status == 0
+
+
 def test_plot_the_log_of_a_run(run: Run, samples: Samples) -> None:
     pytest.importorskip("matplotlib", reason="`lveg plot` needs it")
     train = ("train", "tagger", samples.train_tags, "--dev", samples.dev_tags, "--model", "hmm")
