@@ -165,7 +165,7 @@ def _vectors(found: Gaussians) -> str:
         "<h3>Gaussians in the plane</h3>",
         f'<p class="soft">Points are means, larger for more frequent uses{how}. The pointer over a point shows its '
         "standard deviation. What lies close together goes together.</p>",
-        f'<div class="plane">{plane_svg(_spots(found))}</div>',
+        f'<div class="plane" tabindex="0" role="group" aria-label="Plane">{plane_svg(_spots(found))}</div>',
         _nearest(found),
         f"<h3>Largest components</h3>{_components(found)}",
     ]

@@ -157,8 +157,8 @@ def test_the_page_of_tags() -> None:
 
 
 def test_words_of_trees_are_escaped() -> None:
-    assert "NN &lt;Dogs&gt;" in draw_tree(GOLD[1], frozenset())
-    drawn = draw_tree(GOLD[1], frozenset({2}))
+    assert "NN &lt;Dogs&gt;" in draw_tree(GOLD[1], frozenset(), "gold")
+    drawn = draw_tree(GOLD[1], frozenset({2}), "gold")
     assert "├─ <mark>NP</mark>\n" in drawn
     assert drawn.count("<mark>") == 1
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import pytest
+from browsing import chromium, violations
 from cli.conftest import run_main
 
 import lveg
@@ -34,14 +33,8 @@ Open = Callable[..., "Page"]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Headless Chromium."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="the page is tested with playwright: not installed")
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("the page is tested in Chromium: not installed")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    with chromium() as found:
+        yield found
 
 
 @pytest.fixture
@@ -298,7 +291,6 @@ def test_problems_are_shown(open_page: Open) -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_accessibility(open_page: Open, dark: bool) -> None:
-    """By the rules of axe; `LVEG_AXE=axe.min.js` takes those of another version than axe-core-python has."""
     page = open_page(
         text="The dog slept .\nHe slept .", models="[]", given='[[0,[[0,2,"NP"]],[],{}]]', bypass_csp=True, dark=dark
     )
@@ -308,14 +300,6 @@ def test_accessibility(open_page: Open, dark: bool) -> None:
     assert violations(page) == []
     page.locator(".node").nth(2).click()
     assert violations(page) == []
-
-
-def violations(page: Page) -> list[object]:
-    """The rules of axe that the page breaks, with the elements."""
-    axe = pytest.importorskip("axe_core_python.sync_playwright", reason="needs axe-core-python: not installed")
-    checker = axe.Axe.from_file(os.environ["LVEG_AXE"]) if "LVEG_AXE" in os.environ else axe.Axe()
-    found = checker.run(page)["violations"]
-    return [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
 
 
 def test_names_begin_with_what_is_seen(open_page: Open) -> None:

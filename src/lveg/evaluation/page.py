@@ -50,14 +50,14 @@ def report_page(report: Report, names: Names) -> str:
     )
 
 
-def draw_tree(tree: Tree, marked: frozenset[int]) -> str:
-    """A tree as HTML, with the marked nodes (by their indices, parents first) highlighted."""
+def draw_tree(tree: Tree, marked: frozenset[int], title: str) -> str:
+    """A tree as HTML, with the marked nodes (by their indices, parents first) highlighted; title: its name."""
     lines = []
     for index, line in enumerate(outline_text(tree).split("\n")):
         branch, node = _BRANCH.fullmatch(line).groups()  # type: ignore[union-attr]
         shown = escape(node)
         lines.append(branch + (f"<mark>{shown}</mark>" if index in marked else shown))
-    return "\n".join(["<pre>" + lines[0], *lines[1:]]) + "</pre>"
+    return f'<pre tabindex="0" role="group" aria-label="{escape(title)}">' + "\n".join(lines) + "</pre>"
 
 
 _BRANCH = re.compile(r"([│├└─ ]*)(.*)")
@@ -96,12 +96,18 @@ def _section(table: Table, names: Names) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col"{_side(first)}>{escape(name)}</th>' for name, first in _columns(table))
+    """The table, in a box that scrolls where there is too little room; the heading of names may be empty."""
+    head = "".join(
+        f'<th scope="col"{_side(first)}>{escape(name)}</th>' if name else "<td></td>" for name, first in _columns(table)
+    )
     rows = (
         "<tr>" + "".join(f"<td{_side(cell)}>{escape(cell_text(cell))}</td>" for cell in row) + "</tr>"
         for row in table.rows
     )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(table.title or "Summary")}"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
 
 
 def _columns(table: Table) -> list[tuple[str, Cell]]:
@@ -164,7 +170,7 @@ def _trees(one: TreeSentence, names: Names) -> str:
 
 def _pane(pane: TreePane, names: Names) -> str:
     title = f"{names.of(pane.side)}: {pane.note}" if pane.note else names.of(pane.side)
-    return f"<div><h3>{escape(title)}</h3>{draw_tree(pane.tree, pane.marked)}</div>"
+    return f"<div><h3>{escape(title)}</h3>{draw_tree(pane.tree, pane.marked, title)}</div>"
 
 
 def _tags(one: TagSentence, names: Names) -> str:
