@@ -165,7 +165,12 @@ def test_headers_and_paths(server: Server) -> None:
     assert server.get("/static/app.js").headers["content-type"].startswith("text/javascript")
     for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static//etc/passwd", "/static/"):
         assert server.get(path).status == 404
-    assert server.ask("GET", "/health", Host="evil.example").status == 400
+    for host in ("evil.example", "localhost.evil.example", "localhost:1@evil.example", ""):
+        refusal = server.ask("GET", "/health", Host=host)
+        assert refusal.problem == (400, "host")
+        assert refusal.headers["content-type"] == "application/json"
+    for host in ("127.0.0.1", "LOCALHOST:80"):
+        assert server.ask("GET", "/health", Host=host).status == 200
     with suppress(ConnectionError):  # the server may close the connection before all is sent
         assert server.ask("GET", "/health", X_Long="x" * 3_000_000).status == 400
 
