@@ -150,6 +150,16 @@ def test_the_page_is_whole_and_needs_nothing_else(other: list[Any] | None) -> No
         ElementTree.fromstring(svg)
 
 
+def test_many_tags_are_printed_only_with_details() -> None:
+    tagged = [[("word", f"T{number:02}")] * (40 - number) for number in range(30)]
+    report = tag_report(tagged, [[tag for _, tag in one] for one in tagged], None, "sig", asked=Asked())
+    short, long = report_text(report), report_text(report, details=True)
+    assert [tag for tag in ("T00", "T19", "T20", "T29") if tag in short] == ["T00", "T19"]
+    assert "\n10 more with --details\n" in short
+    assert "T29" in long
+    assert "more with" not in long
+
+
 def test_the_page_of_tags() -> None:
     page = report_page(tag_report(TAGGED, TAGS, None, "sig", asked=Asked(True, 5)), NAMES)
     assert page.count("<mark>") == 2
