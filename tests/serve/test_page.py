@@ -43,12 +43,16 @@ def open_page(browser: Browser, server: Server) -> Iterator[Open]:
     troubles: list[str] = []
     contexts = []
 
-    def opened(width: int = 1200, bypass_csp: bool = False, dark: bool = False, **state: str) -> Page:
+    def opened(
+        width: int = 1200, bypass_csp: bool = False, dark: bool = False, touch: bool = False, **state: str
+    ) -> Page:
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             bypass_csp=bypass_csp,
             color_scheme="dark" if dark else "light",
             accept_downloads=True,
+            has_touch=touch,
+            is_mobile=touch,
         )
         contexts.append(context)
         page = context.new_page()
@@ -319,3 +323,45 @@ def test_a_phone_needs_no_sideways_scrolling(open_page: Open) -> None:
     assert box is not None
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 360
+
+
+def test_a_phone_shows_the_root_and_what_a_finger_can_hit(open_page: Open) -> None:
+    page = open_page(text=LONG, models="[]", width=390, touch=True)
+    box = page.locator(".scroll").first
+    assert box.evaluate("box => box.scrollWidth > 2 * box.clientWidth")
+    root, frame = page.locator(".node").first.bounding_box(), box.bounding_box()
+    assert root is not None
+    assert frame is not None
+    assert root["x"] + root["width"] / 2 == pytest.approx(frame["x"] + frame["width"] / 2, abs=10)
+    sizes = "all => all.map(one => one.getBoundingClientRect().height)"
+    assert min(page.locator(".cell, .row label, summary").evaluate_all(sizes)) >= 24
+    page.locator(".node").last.focus()
+    page.locator(".node").last.press("Enter")
+    choose(page, ".")
+    focused = page.locator(".node:focus").bounding_box()
+    assert focused is not None
+    assert frame["x"] <= focused["x"] <= frame["x"] + frame["width"], "what was corrected stays in view"
+
+
+def test_panels_fill_their_rows(open_page: Open) -> None:
+    page = open_page(text=DOG, models="[]", width=1200)
+    widths = "panels => panels.map(panel => panel.getBoundingClientRect().width)"
+    left, right = page.locator(".panel").evaluate_all(widths)
+    assert left == right
+    page.evaluate("document.querySelector('.panel').before(document.querySelector('.panel').cloneNode(true))")
+    *pair, last = page.locator(".panel").evaluate_all(widths)
+    assert pair == [left, left]
+    assert last > 2 * left
+
+
+def test_borders_and_rings_are_whole(open_page: Open) -> None:
+    page = open_page(text=LONG)
+    cells = page.locator(".cell").evaluate_all("cells => cells.map(cell => cell.dataset.span)")
+    spans = {" ".join(key.split()[1:]) for key in tree_of(page) if not key.endswith("tag")}
+    is_in_tree = [span in spans for span in cells]
+    assert is_in_tree == sorted(is_in_tree), "cells of the tree are drawn last"
+    assert any(is_in_tree)
+    label, text = page.locator("label[for=text]").bounding_box(), page.locator("#text").bounding_box()
+    assert label is not None
+    assert text is not None
+    assert text["y"] - label["y"] - label["height"] > 5, "the ring is 3 pixels wide, 2 away"
