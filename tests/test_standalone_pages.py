@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from browsing import chromium, violations
 from cli.conftest import run_main
 from small import small_file, some_trees, train
 
+from lveg.drawing.plane import Spot, plane_svg
 from lveg.model_io import save_model
 
 if TYPE_CHECKING:
@@ -52,3 +53,19 @@ def test_accessibility(browser: Browser, pages: dict[str, Path], name: str, widt
     found = violations(page)
     context.close()
     assert found == []
+
+
+def test_ellipses_end_at_the_frame_of_the_plane(browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1000, "height": 700})
+    spots = [Spot("words", "wide", 1.0, 0.0, 0.0, (9.0, 9.0)), Spot("words", "small", 0.1, 1.0, 1.0, (0.1, 0.1))]
+    page.set_content(f'<body style="margin: 50px">{plane_svg(spots)}')
+    frame = page.locator("svg").first.bounding_box()
+    assert frame is not None
+    around: Any = {"x": 0.0, "y": 0.0, "width": 1000.0, "height": frame["y"]}
+    border: Any = {"x": frame["x"], "y": frame["y"], "width": 1.0, "height": 300.0}
+    before = [page.screenshot(clip=clip) for clip in (around, border)]
+    inside = page.screenshot()
+    page.locator("circle").first.hover()
+    assert page.screenshot() != inside, "the ellipse is shown"
+    assert [page.screenshot(clip=clip) for clip in (around, border)] == before
+    page.close()
