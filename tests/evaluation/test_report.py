@@ -12,6 +12,7 @@ import pytest
 from lveg.evaluation.brackets import align
 from lveg.evaluation.calibration import calibrate
 from lveg.evaluation.charts import bar_chart, reliability_diagram
+from lveg.evaluation.comparison import TreeSentence
 from lveg.evaluation.details import bracket_details, by_length, tag_details
 from lveg.evaluation.page import Names, draw_tree, report_page
 from lveg.evaluation.report import Asked, Report, bracket_report, report_json, report_text, tag_report
@@ -110,6 +111,17 @@ def test_sentences_that_cannot_be_scored_are_left_out() -> None:
     report = bracket_report(GOLD, [SYSTEM[0], other_words], None, "sig", asked=Asked(True, 5))
     assert report.scores["errors"] == 1
     assert [one.number for one in report.sentences] == [1]
+
+
+def test_the_gold_tree_is_marked_for_each_system() -> None:
+    report = bracket_report(SYSTEM, GOLD, SYSTEM, "sig", asked=Asked(True, 5))
+    shown = report.sentences[0]
+    assert isinstance(shown, TreeSentence)
+    (gold, found), (same, right) = shown.panes
+    assert gold.marked
+    assert not found.marked
+    assert (same.tree, right.tree) == (gold.tree, gold.tree)
+    assert same.marked == right.marked == frozenset()
 
 
 class _Checker(HTMLParser):

@@ -146,7 +146,7 @@ def _sentences(report: Report, names: Names) -> str:
     note = "Wrong tags are marked."
     if isinstance(report.sentences[0], TreeSentence):
         note = (
-            "What differs is marked: in the gold what a system lacks, in a system what the gold lacks. "
+            "What differs is marked: in the gold what the system beside it lacks, in a system what the gold lacks. "
             f"The list of errors is that of {names.system}: − is a missing bracket, + an extra one."
         )
     return f"<section><h2>{heading}</h2><p>{escape(note)}</p>{items}</section>"
@@ -163,9 +163,10 @@ def _trees(one: TreeSentence, names: Names) -> str:
     for wrong in one.wrong:
         kinds.setdefault(wrong.kind.value, []).append(("−" if wrong.is_missing else "+") + wrong.bracket[0])
     errors = "".join(f"<li>{kind}: {escape(', '.join(found))}</li>" for kind, found in sorted(kinds.items()))
-    panes = "".join(_pane(pane, names) for pane in one.panes)
+    pairs = ("".join(_pane(pane, names) for pane in pair) for pair in one.panes)
+    panes = "".join(f'<div class="panes">{pair}</div>' for pair in pairs)
     text = f'<p class="text">{escape(" ".join(one.words))}</p>'
-    return f'{text}<ul class="kinds">{errors}</ul><div class="panes">{panes}</div>'
+    return f'{text}<ul class="kinds">{errors}</ul>{panes}'
 
 
 def _pane(pane: TreePane, names: Names) -> str:
