@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from cli.conftest import run_main
 
+import lveg
+
 _CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LIBRARIES = ("nltk", "sklearn", "spacy")
 """Blocks that use one of these are left out if it is not installed."""
@@ -56,6 +58,27 @@ def follow(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str
         if library is None or find_spec(library):
             exec(block, names)
     return printed
+
+
+def test_python_is_right_with_traces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    samples(["plain.mrg", "dev.conllu"])
+    traced = Path("plain.mrg").read_text().replace("(TOP (S ", "(TOP (S (NP-SBJ (-NONE- *T*-1)) ")
+    Path("dev.mrg").write_text(traced)
+    assert traced.count("*T*-1") > 1
+    names: dict[str, object] = {
+        "lveg": lveg,
+        "parser": lveg.train_parser("plain.mrg", model="pcfg"),
+        "tagger": lveg.train_tagger("dev.conllu", model="hmm"),
+    }
+    python = re.findall(r"^```python\n(.*?)^```", (GUIDES / "python.md").read_text(encoding="utf-8"), re.M | re.S)
+    for block in python:
+        if "parse_all" in block or "result.interval" in block:
+            exec(block, names)
+    gold = names["gold"]
+    assert isinstance(gold, list)
+    assert all(set(tree.words()).isdisjoint(["*T*-1"]) for tree in gold)
+    assert lveg.evaluate(names["parser"], gold).counts.errors == 0  # type: ignore[call-overload]
 
 
 def samples(names: Iterable[str]) -> None:

@@ -159,6 +159,13 @@ class TestEvaluation:
             assert len(result.system) == len(result.sentences) == len(GOLD)
             assert repr(result).startswith(f"<F1 {result.f1:.2f} (")
 
+    def test_a_result_says_what_could_not_be_scored(self) -> None:
+        other = lveg.parse_tree("(TOP (NP (NN dogs)))")
+        assert repr(lveg.evaluate([*GOLD[1:], other], [*GOLD[1:], other])).endswith(f", {len(GOLD)} sentences>")
+        assert repr(lveg.evaluate([other, *GOLD[1:]], GOLD)).endswith(f", {len(GOLD)} sentences, errors 1>")
+        empty = lveg.Tree("TOP", [])
+        assert repr(lveg.evaluate([other, empty, *GOLD[2:]], GOLD)).endswith(" sentences, errors 1, skipped 1>")
+
     def test_a_tagger_has_the_numbers_of_the_command(self, tagger: lveg.Tagger, tmp_path: Any) -> None:
         lveg.save(tagger, tmp_path / "m")
         file = DATA / "demo-dev.conllu"

@@ -40,7 +40,7 @@ td.number { text-align: right; width: 3.2rem; color: var(--soft); font-variant-n
 .bar { background: linear-gradient(var(--accent), var(--accent)) no-repeat left / var(--share) 100%; opacity: .35;
   display: block; height: .55rem; border-radius: 2px; }
 td.bar-cell { width: 5rem; }
-.plane { overflow-x: auto; } .plane svg { min-width: 40rem; }
+.plane { overflow-x: auto; } .plane > svg { min-width: 40rem; }
 ul.split { list-style: none; margin: 0; padding-left: 1.1rem; border-left: 1px solid var(--line); }
 ul.split.top { border: 0; padding-left: 0; }
 ul.split li { margin: .3rem 0; }
@@ -166,7 +166,7 @@ def _vectors(found: Gaussians) -> str:
         "<h3>Gaussians in the plane</h3>",
         f'<p class="soft">Points are means, larger for more frequent uses{how}. The pointer over a point shows its '
         "standard deviation. What lies close together goes together.</p>",
-        f'<div class="plane">{plane_svg(_spots(found))}</div>',
+        f'<div class="plane" tabindex="0" role="group" aria-label="Plane">{plane_svg(_spots(found))}</div>',
         _nearest(found),
         f"<h3>Largest components</h3>{_components(found)}",
     ]

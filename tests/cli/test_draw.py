@@ -23,12 +23,12 @@ def test_draw_sentences_with_probabilities(run: Run, samples: Samples) -> None:
     assert run("draw", samples.parser, "s.txt", "--out", "a.svg.gz").status == 0
     assert gzip.decompress(Path("a.svg.gz").read_bytes()).startswith(b"<svg")
     assert run("draw", samples.parser, "s.txt", "--format", "latex").out.count("\\begin{forest}") == 2
-    assert Path("a.html").read_text().count("<figure>") == 4
+    assert Path("a.html").read_text().count("<figure ") == 4
 
 
 def test_draw_trees_of_files(run: Run, samples: Samples) -> None:
     assert run("draw", samples.dev_trees, "--out", "dev.html").status == 0
-    assert Path("dev.html").read_text().count("<figure>") == 40
+    assert Path("dev.html").read_text().count("<figure ") == 40
     Path("lists.mrg").write_text("(S (NN a))\n(S (VB a))\n\n(S (NN a))\n(S (NN b))\n\n")
     assert run("draw", "lists.mrg", "--format", "html").out.count("<section>") == 3
     assert "VB*" in run("draw", "lists.mrg").out
@@ -42,6 +42,20 @@ def test_draw_refusals(run: Run, samples: Samples) -> None:
     assert "--count needs a model" in run("draw", samples.dev_trees, "--count", 2).refusal()
     assert "is a tagger" in run("draw", samples.tagger, "s.txt").refusal()
     assert "it is an input" in run("draw", samples.parser, "s.txt", "--out", "s.txt").refusal()
+
+
+def test_the_suffix_says_how_trees_are_drawn(run: Run) -> None:
+    Path("t.mrg").write_text("(S (NN a))\n")
+    for name, begin in (("a", "S"), ("a.txt", "S"), ("a.SVG", "<svg")):
+        assert run("draw", "t.mrg", "--out", name).status == 0
+        assert Path(name).read_text().startswith(begin)
+    assert run("draw", "t.mrg", "--out", "-").out.startswith("S")
+    for name in ("d.pdf", "d.png", "d.pdf.gz"):
+        refusal = run("draw", "t.mrg", "--out", name).refusal()
+        assert "no pictures are written as .p" in refusal
+        assert ".svg, .html, .htm, .tex, .txt" in refusal
+        assert not Path(name).exists()
+    assert run("draw", "t.mrg", "--out", "d.xhtml", "--format", "html").status == 0
 
 
 def test_plot_the_log_of_a_run(run: Run, samples: Samples) -> None:

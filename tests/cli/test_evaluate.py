@@ -190,6 +190,17 @@ class TestTags:
         assert "a.conllu: has 1 sentences" in run("evaluate", samples.dev_tags, "a.conllu").refusal()
 
 
+def test_errors_are_announced(run: Run) -> None:
+    Path("gold.mrg").write_text("( (S (NP (-NONE- *)) (VP (VB Go))) )\n( (S (VP (VB Stop))) )\n")
+    Path("words.mrg").write_text("( (S (NP (NN *)) (VP (VB Go))) )\n( (S (VP (VB Stop))) )\n")
+    outcome = run("evaluate", "gold.mrg", "words.mrg", "--json")
+    assert json.loads(outcome.out)["errors"] == 1
+    assert outcome.err.startswith("lveg: 1 of 2 sentences are errors and not in the scores: their words")
+    assert outcome.err.count("\n") == 1
+    assert run("evaluate", "gold.mrg", "words.mrg", "--quiet").err == ""
+    assert run("evaluate", "gold.mrg", "gold.mrg").err == ""
+
+
 def test_refusals(run: Run, samples: Samples, parsed: Path) -> None:
     gold = samples.dev_trees
     Path("short.mrg").write_text("(TOP (S (A a)))\n")

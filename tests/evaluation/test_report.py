@@ -12,6 +12,7 @@ import pytest
 from lveg.evaluation.brackets import align
 from lveg.evaluation.calibration import calibrate
 from lveg.evaluation.charts import bar_chart, reliability_diagram
+from lveg.evaluation.comparison import TreeSentence
 from lveg.evaluation.details import bracket_details, by_length, tag_details
 from lveg.evaluation.page import Names, draw_tree, report_page
 from lveg.evaluation.report import Asked, Report, bracket_report, report_json, report_text, tag_report
@@ -112,6 +113,17 @@ def test_sentences_that_cannot_be_scored_are_left_out() -> None:
     assert [one.number for one in report.sentences] == [1]
 
 
+def test_the_gold_tree_is_marked_for_each_system() -> None:
+    report = bracket_report(SYSTEM, GOLD, SYSTEM, "sig", asked=Asked(True, 5))
+    shown = report.sentences[0]
+    assert isinstance(shown, TreeSentence)
+    (gold, found), (same, right) = shown.panes
+    assert gold.marked
+    assert not found.marked
+    assert (same.tree, right.tree) == (gold.tree, gold.tree)
+    assert same.marked == right.marked == frozenset()
+
+
 class _Checker(HTMLParser):
     """Collects the elements, and checks that they are closed in order."""
 
@@ -150,6 +162,16 @@ def test_the_page_is_whole_and_needs_nothing_else(other: list[Any] | None) -> No
         ElementTree.fromstring(svg)
 
 
+def test_many_tags_are_printed_only_with_details() -> None:
+    tagged = [[("word", f"T{number:02}")] * (40 - number) for number in range(30)]
+    report = tag_report(tagged, [[tag for _, tag in one] for one in tagged], None, "sig", asked=Asked())
+    short, long = report_text(report), report_text(report, details=True)
+    assert [tag for tag in ("T00", "T19", "T20", "T29") if tag in short] == ["T00", "T19"]
+    assert "\n10 more with --details\n" in short
+    assert "T29" in long
+    assert "more with" not in long
+
+
 def test_the_page_of_tags() -> None:
     page = report_page(tag_report(TAGGED, TAGS, None, "sig", asked=Asked(True, 5)), NAMES)
     assert page.count("<mark>") == 2
@@ -157,8 +179,8 @@ def test_the_page_of_tags() -> None:
 
 
 def test_words_of_trees_are_escaped() -> None:
-    assert "NN &lt;Dogs&gt;" in draw_tree(GOLD[1], frozenset())
-    drawn = draw_tree(GOLD[1], frozenset({2}))
+    assert "NN &lt;Dogs&gt;" in draw_tree(GOLD[1], frozenset(), "gold")
+    drawn = draw_tree(GOLD[1], frozenset({2}), "gold")
     assert "├─ <mark>NP</mark>\n" in drawn
     assert drawn.count("<mark>") == 1
 

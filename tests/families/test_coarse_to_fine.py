@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from test_lvg import annotated, random_model, small_forests
 
+import lveg
 from lveg.errors import GrammarError
 from lveg.families.forest import parts_of
 from lveg.families.lvg.family import Lvg, from_counts, shape_of
@@ -19,6 +21,8 @@ from lveg.grammar.lexicon import LexiconOptions
 from lveg.kernels.factors import split_factors
 from lveg.kernels.lvg_levels import coarse_to_fine
 from lveg.treebank.penn import parse_tree
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "0.1.0"
 
 
 def split_model(grammar: Grammar, seed: int) -> SplitMerge:
@@ -36,6 +40,21 @@ def test_without_pruning_levels_change_nothing() -> None:
         assert found.log_z == pytest.approx(exact.log_z, abs=1e-12)
         np.testing.assert_allclose(found.edge, exact.edge, atol=1e-12)
         np.testing.assert_allclose(found.node, exact.node, atol=1e-12)
+
+
+def test_log_probs_of_parses_and_of_trees_differ_only_by_pruned_subtypes() -> None:
+    """What docs/guide/probabilities.md says."""
+    parser = lveg.load(str(GOLDEN / "parser-split-merge.model"))
+    assert isinstance(parser, lveg.Parser)
+    assert isinstance(parser.family, SplitMerge)
+    exact = replace(parser, family=replace(parser.family, least=0.0))
+    words = ["The", "dog", "saw", "a", "cat", "with", "a", "telescope", "."]
+    for candidate in parser.kbest(words, 5):
+        assert candidate.log_prob is not None
+        assert parser.log_prob(candidate.tree) <= candidate.log_prob
+        assert parser.log_prob(candidate.tree) == pytest.approx(candidate.log_prob, abs=0.01)
+    for candidate in exact.kbest(words, 5):
+        assert exact.log_prob(candidate.tree) == pytest.approx(candidate.log_prob, abs=1e-9)
 
 
 def pruned_sum(model: SplitMerge, grammar: Grammar, forest: Forest) -> float:

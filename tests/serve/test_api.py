@@ -165,7 +165,12 @@ def test_headers_and_paths(server: Server) -> None:
     assert server.get("/static/app.js").headers["content-type"].startswith("text/javascript")
     for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static//etc/passwd", "/static/"):
         assert server.get(path).status == 404
-    assert server.ask("GET", "/health", Host="evil.example").status == 400
+    for host in ("evil.example", "localhost.evil.example", "localhost:1@evil.example", ""):
+        refusal = server.ask("GET", "/health", Host=host)
+        assert refusal.problem == (400, "host")
+        assert refusal.headers["content-type"] == "application/json"
+    for host in ("127.0.0.1", "LOCALHOST:80"):
+        assert server.ask("GET", "/health", Host=host).status == 200
     with suppress(ConnectionError):  # the server may close the connection before all is sent
         assert server.ask("GET", "/health", X_Long="x" * 3_000_000).status == 400
 
@@ -178,6 +183,22 @@ def test_raw_text_is_tokenised(models: dict[str, Path]) -> None:
         ["She", "left", "."],
     ]
     assert found.joined is None
+
+
+def test_raw_sentences_have_their_text_and_tokens(models: dict[str, Path]) -> None:
+    desk = Desk(Supplies({name: file.read_bytes() for name, file in models.items()}, 50))
+    text = "(He didn't  leave the U.S."
+    parsed = desk.parse(ParseRequest(text=text, raw=True)).sentences[0]
+    tagged = desk.tag(TagRequest(text=text, raw=True)).sentences[0]
+    assert parsed.text == tagged.text == "(He didn't leave the U.S."
+    assert parsed.tokens == tagged.tokens
+    assert parsed.tokens is not None
+    assert [(one.form, one.start, one.end, one.space_after) for one in parsed.tokens] == [
+        ("(", 0, 1, False), ("He", 1, 2, True), ("did", 2, 3, False), ("n't", 3, 4, True), ("leave", 4, 5, True),
+        ("the", 5, 6, True), ("U.S.", 6, 8, False),
+    ]  # fmt: skip
+    (plain,) = desk.parse(ParseRequest(text="He slept .")).sentences
+    assert (plain.text, plain.tokens) == (None, None)
 
 
 def test_raw_text_is_spelled_as_the_model_knows_it(models: dict[str, Path]) -> None:

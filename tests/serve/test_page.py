@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,8 @@ from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import pytest
+from browsing import chromium, violations
+from cli.conftest import run_main
 
 import lveg
 from serve.conftest import Server
@@ -32,14 +33,8 @@ Open = Callable[..., "Page"]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Headless Chromium."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="the page is tested with playwright: not installed")
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("the page is tested in Chromium: not installed")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    with chromium() as found:
+        yield found
 
 
 @pytest.fixture
@@ -48,12 +43,16 @@ def open_page(browser: Browser, server: Server) -> Iterator[Open]:
     troubles: list[str] = []
     contexts = []
 
-    def opened(width: int = 1200, bypass_csp: bool = False, dark: bool = False, **state: str) -> Page:
+    def opened(
+        width: int = 1200, bypass_csp: bool = False, dark: bool = False, touch: bool = False, **state: str
+    ) -> Page:
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             bypass_csp=bypass_csp,
             color_scheme="dark" if dark else "light",
             accept_downloads=True,
+            has_touch=touch,
+            is_mobile=touch,
         )
         contexts.append(context)
         page = context.new_page()
@@ -263,6 +262,29 @@ def test_tags_are_saved_in_their_columns(open_page: Open, column: str, tag: str,
     assert made == f"# text = dog\n1\tdog\t_\t{fields}\t_\t_\t_\t_\n\n"
 
 
+@pytest.mark.parametrize("panel", ["parser", "tagger"])
+def test_raw_text_is_saved_as_the_command_line_writes_it(open_page: Open, models: dict[str, Path], panel: str) -> None:
+    text = 'He said "go" (and slept). I didn\'t leave the U.S.'
+    page = open_page(text=text, raw="1", models="[]", given="[[1,[[0,2,null]],[],[]]]")
+    page.wait_for_selector(".tags")
+    found = ""
+    for _ in range(2):
+        with page.expect_download() as download:
+            page.locator(f"section[data-model={panel}] .exports button").filter(has_text="CoNLL-U").click()
+        found += download.value.path().read_text(encoding="utf-8")
+        if page.get_by_label("Next sentence").is_enabled():
+            page.get_by_label("Next sentence").click()
+    outcome = run_main("tag", models["tagger"], "--raw", "--tokeniser", "ptb", stdin=text.encode())
+    assert (outcome.status, columns(found)) == (0, columns(outcome.out)), outcome.err
+    assert re.search(r"^\d-\d\tU\.S\.\t", found, re.MULTILINE), "a multiword token"
+
+
+def columns(text: str) -> list[list[str]]:
+    """The texts of CoNLL-U, and of each row the number, the form and MISC."""
+    rows = [line.split("\t") for line in text.splitlines() if not line.startswith(("# sent_id", "# newpar"))]
+    return [row if len(row) == 1 else [row[0], row[1], row[9]] for row in rows]
+
+
 def test_problems_are_shown(open_page: Open) -> None:
     page = open_page()
     page.evaluate("() => { window.fetch = async () => { throw new TypeError('no network'); }; }")
@@ -273,13 +295,24 @@ def test_problems_are_shown(open_page: Open) -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_accessibility(open_page: Open, dark: bool) -> None:
-    axe = pytest.importorskip("axe_core_python.sync_playwright", reason="needs axe-core-python: not installed")
     page = open_page(
         text="The dog slept .\nHe slept .", models="[]", given='[[0,[[0,2,"NP"]],[],{}]]', bypass_csp=True, dark=dark
     )
-    assert axe.Axe().run(page)["violations"] == []
+    assert violations(page) == []
+    page.locator(".cell").first.hover()
+    assert page.locator("#tip").is_visible()
+    assert violations(page) == []
     page.locator(".node").nth(2).click()
-    assert axe.Axe().run(page)["violations"] == []
+    assert violations(page) == []
+
+
+def test_names_begin_with_what_is_seen(open_page: Open) -> None:
+    page = open_page(text="The dog slept .", given='[[0,[[0,2,"NP"]],[],{}]]')
+    names = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.getAttribute('aria-label'))")
+    texts = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.textContent.trim())")
+    assert all(name.startswith(text) for name, text in zip(names, texts, strict=True))
+    assert re.fullmatch(r"NP \S+, The dog, as you said", next(name for name in names if name.startswith("NP")))
+    assert re.fullmatch(r"DT \S+ The", next(name for name in names if name.startswith("DT")))
 
 
 def test_a_phone_needs_no_sideways_scrolling(open_page: Open) -> None:
@@ -290,3 +323,45 @@ def test_a_phone_needs_no_sideways_scrolling(open_page: Open) -> None:
     assert box is not None
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 360
+
+
+def test_a_phone_shows_the_root_and_what_a_finger_can_hit(open_page: Open) -> None:
+    page = open_page(text=LONG, models="[]", width=390, touch=True)
+    box = page.locator(".scroll").first
+    assert box.evaluate("box => box.scrollWidth > 2 * box.clientWidth")
+    root, frame = page.locator(".node").first.bounding_box(), box.bounding_box()
+    assert root is not None
+    assert frame is not None
+    assert root["x"] + root["width"] / 2 == pytest.approx(frame["x"] + frame["width"] / 2, abs=10)
+    sizes = "all => all.map(one => one.getBoundingClientRect().height)"
+    assert min(page.locator(".cell, .row label, summary").evaluate_all(sizes)) >= 24
+    page.locator(".node").last.focus()
+    page.locator(".node").last.press("Enter")
+    choose(page, ".")
+    focused = page.locator(".node:focus").bounding_box()
+    assert focused is not None
+    assert frame["x"] <= focused["x"] <= frame["x"] + frame["width"], "what was corrected stays in view"
+
+
+def test_panels_fill_their_rows(open_page: Open) -> None:
+    page = open_page(text=DOG, models="[]", width=1200)
+    widths = "panels => panels.map(panel => panel.getBoundingClientRect().width)"
+    left, right = page.locator(".panel").evaluate_all(widths)
+    assert left == right
+    page.evaluate("document.querySelector('.panel').before(document.querySelector('.panel').cloneNode(true))")
+    *pair, last = page.locator(".panel").evaluate_all(widths)
+    assert pair == [left, left]
+    assert last > 2 * left
+
+
+def test_borders_and_rings_are_whole(open_page: Open) -> None:
+    page = open_page(text=LONG)
+    cells = page.locator(".cell").evaluate_all("cells => cells.map(cell => cell.dataset.span)")
+    spans = {" ".join(key.split()[1:]) for key in tree_of(page) if not key.endswith("tag")}
+    is_in_tree = [span in spans for span in cells]
+    assert is_in_tree == sorted(is_in_tree), "cells of the tree are drawn last"
+    assert any(is_in_tree)
+    label, text = page.locator("label[for=text]").bounding_box(), page.locator("#text").bounding_box()
+    assert label is not None
+    assert text is not None
+    assert text["y"] - label["y"] - label["height"] > 5, "the ring is 3 pixels wide, 2 away"

@@ -31,6 +31,8 @@ CASES = {
     'He said, "Go." She went.': "He said , `` Go . '' | She went .",
     "(It rained.) We left.": "-LRB- It rained . -RRB- | We left .",
     "Is it?! Yes.": "Is it ? ! | Yes .",
+    "Yes! 'Tis he. ’Twas he. They saw 'em.": "Yes ! | 'T is he . | 'T was he . | They saw 'em .",
+    "No! 'em too. 'Go!' 'Yes.'": "No ! 'em too . | ` Go ! ' | ` Yes . '",
     "version 2. of it": "version 2 . of it",
     # quotes
     '"They\'re here," he said.': "`` They 're here , '' he said .",
@@ -43,6 +45,7 @@ CASES = {
     "You cannot; gonna, gotta, wanna, lemme": "You can not ; gon na , got ta , wan na , lem me",
     "I'd've, he'd, I'm, you're": "I 'd 've , he 'd , I 'm , you 're",
     "'Tis the '90s, O'Brien": "'T is the '90s , O'Brien",
+    "rock 'n' roll, the letter 'n'": "rock 'n' roll , the letter ` n '",
     "DIDN'T HE'S": "DID N'T HE 'S",
     # possessives
     "John's dogs' bones, the boss's": "John 's dogs ' bones , the boss 's",

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 Picture = Literal["text", "svg", "html", "latex"]
 
-_BY_SUFFIX: dict[str, Picture] = {".svg": "svg", ".html": "html", ".htm": "html", ".tex": "latex"}
+_BY_SUFFIX: dict[str, Picture] = {
+    ".svg": "svg", ".html": "html", ".htm": "html", ".tex": "latex", ".txt": "text", "": "text",
+}  # fmt: skip
 
 Files = Annotated[
     list[Path] | None,
@@ -43,7 +45,7 @@ Format = Annotated[
     Picture | None,
     typer.Option(
         help="text: lines for a terminal. svg: one picture. html: a page that needs no other file. latex: a document "
-        "for the package forest. If not given, the suffix of --out decides; text if it is none of .svg, .html and .tex."
+        "for the package forest. If not given, the suffix of --out decides: .svg, .html, .tex, .txt, or none for text."
     ),
 ]
 Count = Annotated[
@@ -85,9 +87,9 @@ def draw(
     if model is None and count > 1:
         raise UsageError("--count needs a model that parses: lveg draw MODEL INPUT --count N")
     check_outputs([out or STANDARD], [model, *inputs])
+    kind = format or _kind_of(out)
     if not quiet and is_typed(inputs):
         say(TYPED)
-    kind = format or _BY_SUFFIX.get(Path(str(out or "").removesuffix(".gz")).suffix, "text")
     rows = _read(inputs) if model is None else _parse(model, inputs, input_format, count, threads, quiet)
     with open_output(None if out is None else str(out)) as stream:
         if kind == "text":
@@ -96,6 +98,22 @@ def draw(
                 stream.flush()
         else:
             stream.write(_document(kind, list(rows), inputs))
+
+
+def _kind_of(out: Path | None) -> Picture:
+    """How trees are drawn in a file of this name."""
+    from lveg.errors import UsageError
+    from lveg.treebank.source import COMPRESSED
+
+    name = Path(str(out or ""))
+    suffix = Path(name.stem).suffix if name.suffix in COMPRESSED else name.suffix
+    if suffix.lower() not in _BY_SUFFIX:
+        known = ", ".join(filter(None, _BY_SUFFIX))
+        raise UsageError(
+            f"--out {out}: no pictures are written as {suffix}; there are {known}, and --format says how to draw in a "
+            "file of any name"
+        )
+    return _BY_SUFFIX[suffix.lower()]
 
 
 def _is_model(path: Path) -> bool:

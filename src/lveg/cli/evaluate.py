@@ -143,9 +143,9 @@ def evaluate(
         unfit = {"--against": against, "--per-sentence": per_sentence, "--report": report, "--details": details}
         _evaluate_tokens(work, as_json, is_conllu, [name for name, given in unfit.items() if given])
     elif is_conllu:
-        _show(_tag_report(work, column, train or [], calibration, asked), report, work, as_json, details)
+        _show(_tag_report(work, column, train or [], calibration, asked), report, work, as_json, details, quiet)
     else:
-        _show(_bracket_report(work, kept, params, calibration, asked), report, work, as_json, details)
+        _show(_bracket_report(work, kept, params, calibration, asked), report, work, as_json, details, quiet)
     announce_faults(work.faults.messages)
 
 
@@ -239,8 +239,19 @@ def _evaluate_tokens(work: Analyses, as_json: bool, is_conllu: bool, unfit: list
     typer.echo(f"signature: {note}")
 
 
-def _show(found: Report, page: Path | None, work: Analyses, as_json: bool, details: bool) -> None:
-    """Write the page, if one is wanted, and print the report."""
+def _announce_errors(errors: int, sentences: int) -> None:
+    """Report on stderr how many sentences could not be scored, and why."""
+    from lveg.progress import say
+
+    if errors:
+        say(
+            f"lveg: {errors:,} of {sentences:,} sentences are errors and not in the scores: their words in the "
+            "analysis are not those of the gold tree, for example because only one of them has traces"
+        )
+
+
+def _show(found: Report, page: Path | None, work: Analyses, as_json: bool, details: bool, quiet: bool) -> None:
+    """Write the page, if one is wanted, print the report, and say on stderr what could not be scored."""
     import msgspec
 
     from lveg.evaluation.report import report_json, report_text
@@ -254,3 +265,5 @@ def _show(found: Report, page: Path | None, work: Analyses, as_json: bool, detai
         with open_output(str(page)) as stream:
             stream.write(report_page(found, Names(work.gold.name, "" if system is None else system.name, other)))
     typer.echo(msgspec.json.encode(report_json(found, details)) if as_json else report_text(found, details))
+    if not quiet:
+        _announce_errors(found.scores.get("errors", 0), found.scores["sentences"])

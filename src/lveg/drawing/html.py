@@ -38,7 +38,7 @@ def page(title: str, body: str, style: str = "") -> str:
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{html_text(title)}</title>\n'
-        f"<style>{STYLE}{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f"<style>{STYLE}{style}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -53,11 +53,11 @@ def trees_page(rows: Sequence[Row], title: str) -> str:
 def _section(number: int, row: Row) -> str:
     """The trees of a sentence. A wide tree shrinks to the width of the page, but only to 60%; then it scrolls."""
     figures = []
-    for figure in row:
+    for place, figure in enumerate(row, start=1):
         drawing = sheet_svg([[figure]])
         width = int(drawing.split(' width="', 1)[1].split('"', 1)[0])
         drawing = drawing.replace('style="max-width:100%', f'style="min-width:{round(0.6 * width)}px;max-width:100%', 1)
-        figures.append(f"<figure>{drawing}</figure>")
+        figures.append(f'<figure tabindex="0" aria-label="Sentence {number}, tree {place}">{drawing}</figure>')
     words = html_text(" ".join(row[0].tree.words()))
     return (
         f'<section><h2><span class="soft">{number}</span> <bdi>{words}</bdi></h2>'

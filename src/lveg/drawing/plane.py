@@ -49,7 +49,9 @@ def plane_svg(spots: Sequence[Spot]) -> str:
         f'aria-label="{len(spots)} Gaussians in the plane" font-family="{FONT}"><style>{STYLE}</style>'
         f'<rect class="line" x=".5" y=".5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8" fill="none" '
         f'stroke="{LINE}"/>'
-        f"{dots}{labels}{_legend(colours)}</svg>"
+        f'<svg x="1" y="1" width="{WIDTH - 2}" height="{HEIGHT - 2}" viewBox="1 1 {WIDTH - 2} {HEIGHT - 2}" '
+        f'overflow="hidden">{dots}</svg>'  # wide ellipses end at the frame
+        f"{labels}{_legend(colours)}</svg>"
     )
 
 

@@ -32,11 +32,14 @@ class TreePane:
 
 @dataclass(frozen=True)
 class TreeSentence:
-    """A sentence with its gold tree and the systems' trees. wrong: the first system's wrong brackets."""
+    """A sentence with the gold tree and the tree of each system, marked against each other.
+
+    wrong: the first system's wrong brackets.
+    """
 
     number: int
     words: list[str]
-    panes: list[TreePane]
+    panes: list[tuple[TreePane, TreePane]]
     wrong: list[WrongBracket]
     title: str
 
@@ -203,14 +206,15 @@ def tree_sentences(
     lost = [one.lost for one in errors]
     shown = []
     for number in _most_telling(lost, count):
-        panes, missed = [], set(_other_tags(gold[number], systems[0][number]))
+        panes = []
         for side, trees, details in zip((SYSTEM, OTHER), systems, errors, strict=False):
-            found = details.alignments[number]
-            missed.update(found.gold_nodes[index] for index in found.missing)
-            marked = {found.system_nodes[index] for index in found.extra}
-            marked.update(_other_tags(trees[number], gold[number]))
-            panes.append(TreePane(side, _note(found), trees[number], frozenset(marked)))
-        panes.insert(0, TreePane(GOLD, "", gold[number], frozenset(missed)))
+            found, tree = details.alignments[number], trees[number]
+            missed = {found.gold_nodes[index] for index in found.missing}.union(_other_tags(gold[number], tree))
+            extra = {found.system_nodes[index] for index in found.extra}.union(_other_tags(tree, gold[number]))
+            panes.append((
+                TreePane(GOLD, "", gold[number], frozenset(missed)),
+                TreePane(side, _note(found), tree, frozenset(extra)),
+            ))  # fmt: skip
         title = _title([counts[number] for counts in lost], "bracket")
         shown.append(TreeSentence(number + 1, gold[number].words(), panes, errors[0].wrong[number], title))
     return shown

@@ -66,7 +66,9 @@ class ParsingResult:
 
     def __repr__(self) -> str:
         interval = f"{self.interval.low:.2f} to {self.interval.high:.2f}"
-        return f"<F1 {self.f1:.2f} ({interval}), {self.counts.sentences:,} sentences>"
+        left_out = {"errors": self.counts.errors, "skipped": self.counts.skipped}
+        rest = "".join(f", {name} {count:,}" for name, count in left_out.items() if count)
+        return f"<F1 {self.f1:.2f} ({interval}), {self.counts.sentences:,} sentences{rest}>"
 
 
 @dataclass(frozen=True, repr=False)

@@ -50,14 +50,14 @@ def report_page(report: Report, names: Names) -> str:
     )
 
 
-def draw_tree(tree: Tree, marked: frozenset[int]) -> str:
-    """A tree as HTML, with the marked nodes (by their indices, parents first) highlighted."""
+def draw_tree(tree: Tree, marked: frozenset[int], title: str) -> str:
+    """A tree as HTML, with the marked nodes (by their indices, parents first) highlighted; title: its name."""
     lines = []
     for index, line in enumerate(outline_text(tree).split("\n")):
         branch, node = _BRANCH.fullmatch(line).groups()  # type: ignore[union-attr]
         shown = escape(node)
         lines.append(branch + (f"<mark>{shown}</mark>" if index in marked else shown))
-    return "\n".join(["<pre>" + lines[0], *lines[1:]]) + "</pre>"
+    return f'<pre tabindex="0" role="group" aria-label="{escape(title)}">' + "\n".join(lines) + "</pre>"
 
 
 _BRANCH = re.compile(r"([│├└─ ]*)(.*)")
@@ -92,14 +92,18 @@ def _section(table: Table, names: Names) -> str:
 
 
 def _table(table: Table) -> str:
+    """The table, in a box that scrolls where there is too little room; the heading of names may be empty."""
     first = table.rows[0] if table.rows else table.columns
     heads = zip(table.columns, first, strict=True)  # a heading is aligned as the first cell below it
-    head = "".join(f'<th scope="col"{_side(cell)}>{escape(name)}</th>' for name, cell in heads)
+    head = "".join(f'<th scope="col"{_side(cell)}>{escape(name)}</th>' if name else "<td></td>" for name, cell in heads)
     rows = (
         "<tr>" + "".join(f"<td{_side(cell)}>{escape(cell_text(cell))}</td>" for cell in row) + "</tr>"
         for row in table.rows
     )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(table.title or "Summary")}"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
 
 
 def _side(cell: Cell) -> str:
@@ -133,7 +137,7 @@ def _sentences(report: Report, names: Names) -> str:
     note = "Wrong tags are marked."
     if isinstance(report.sentences[0], TreeSentence):
         note = (
-            "What differs is marked: in the gold what a system lacks, in a system what the gold lacks. "
+            "What differs is marked: in the gold what the system beside it lacks, in a system what the gold lacks. "
             f"The list of errors is that of {names.system}: − is a missing bracket, + an extra one."
         )
     return f"<section><h2>{heading}</h2><p>{escape(note)}</p>{items}</section>"
@@ -150,14 +154,15 @@ def _trees(one: TreeSentence, names: Names) -> str:
     for wrong in one.wrong:
         kinds.setdefault(wrong.kind.value, []).append(("−" if wrong.is_missing else "+") + wrong.bracket[0])
     errors = "".join(f"<li>{kind}: {escape(', '.join(found))}</li>" for kind, found in sorted(kinds.items()))
-    panes = "".join(_pane(pane, names) for pane in one.panes)
+    pairs = ("".join(_pane(pane, names) for pane in pair) for pair in one.panes)
+    panes = "".join(f'<div class="panes">{pair}</div>' for pair in pairs)
     text = f'<p class="text">{escape(" ".join(one.words))}</p>'
-    return f'{text}<ul class="kinds">{errors}</ul><div class="panes">{panes}</div>'
+    return f'{text}<ul class="kinds">{errors}</ul>{panes}'
 
 
 def _pane(pane: TreePane, names: Names) -> str:
     title = f"{names.of(pane.side)}: {pane.note}" if pane.note else names.of(pane.side)
-    return f"<div><h3>{escape(title)}</h3>{draw_tree(pane.tree, pane.marked)}</div>"
+    return f"<div><h3>{escape(title)}</h3>{draw_tree(pane.tree, pane.marked, title)}</div>"
 
 
 def _tags(one: TagSentence, names: Names) -> str:

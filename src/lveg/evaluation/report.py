@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,9 @@ from lveg.evaluation.params import COLLINS, EvalbParams
 from lveg.evaluation.significance import Score, bootstrap_interval, randomisation_test
 from lveg.evaluation.tables import Table, table_json, table_text
 from lveg.trees import Tree
+
+MOST_ROWS = 20
+"""Rows of a table that is printed without being asked for."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,8 @@ def tag_report(
 def report_text(report: Report, details: bool = False) -> str:
     """The report for a terminal. details: with all tables."""
     name = report.measure[0]
-    parts = [report.opening, *(table_text(table) for table in report.tables if table.is_basic or details)]
+    basic = [_shortened(table) for table in report.tables if table.is_basic]
+    parts = [report.opening, *(map(table_text, report.tables) if details else basic)]
     lines = [f"{name} 95 % interval: {report.interval['low']:.2f} to {report.interval['high']:.2f}"]
     if (against := report.against) is not None:
         lines.append(f"{name} against the other system: {against['difference']:+.2f}, p = {against['p_value']:.4f}")
@@ -132,6 +136,14 @@ def report_text(report: Report, details: bool = False) -> str:
     parts += [table_text(calibration_table(kind, found)) for kind, found in report.calibrations.items()]
     compact = "\n" if len(parts) == 2 else "\n\n"
     return f"{compact.join(part.rstrip() for part in parts)}\nsignature: {report.signature}"
+
+
+def _shortened(table: Table) -> str:
+    """The table with its first rows, and how many more there are."""
+    more = len(table.rows) - MOST_ROWS
+    if more <= 0:
+        return table_text(table)
+    return f"{table_text(replace(table, rows=table.rows[:MOST_ROWS])).rstrip()}\n{more:,} more with --details"
 
 
 def report_json(report: Report, details: bool = False) -> dict[str, Any]:

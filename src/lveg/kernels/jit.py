@@ -44,8 +44,8 @@ uncached: list[str] = []
 def kernel(function: Function) -> Function:
     """Compile without the GIL, cached on disk. Sums may be reordered; infinities and NaN keep their meaning.
 
-    A kernel is inlined into those that call it. Numba links each kernel with copies of those that it calls, which can be
-    optimised differently and so add numbers in another order; calls would go to the originals in the process that
+    A kernel is inlined into those that call it. Numba links each kernel with copies of those that it calls, which can
+    be optimised differently and so add numbers in another order; calls would go to the originals in the process that
     compiled them, and to the copies in one that loads them from the cache.
 
     Without a writable cache directory, such as in a read-only install without a home directory, the code is not cached.

@@ -82,6 +82,24 @@ Joined = Annotated[
 ]
 
 
+class TextToken(msgspec.Struct):
+    """A piece of raw text, and the words from `start` up to, but not including, `end` that it stands for.
+
+    space_after: whether white space follows it.
+    """
+
+    form: str
+    start: Position
+    end: Position
+    space_after: bool
+
+
+Text = Annotated[str | None, Meta(description="The text of the sentence, if the request is `raw`; otherwise null.")]
+Tokens = Annotated[
+    list[TextToken] | None, Meta(description="What the text consists of, if the request is `raw`; otherwise null.")
+]
+
+
 class ParsedSentence(msgspec.Struct):
     """Trees, best first, and the probabilities of all constituents and tags of 0.001 or more.
 
@@ -89,6 +107,8 @@ class ParsedSentence(msgspec.Struct):
     """
 
     words: list[str]
+    text: Text
+    tokens: Tokens
     log_sentence: float | None
     fallback: str | None
     trees: list[ScoredTree]
@@ -117,6 +137,8 @@ class TaggedSentence(msgspec.Struct):
     """Tag sequences, best first, and for each word the probabilities of 0.001 or more, highest first."""
 
     words: list[str]
+    text: Text
+    tokens: Tokens
     log_sentence: float | None
     fallback: str | None
     sequences: list[ScoredTags]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -10,9 +11,9 @@ from typing import TypeVar
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
@@ -41,6 +42,7 @@ TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg":
 """The types of static files."""
 
 LOOPBACK = ("127.0.0.1", "localhost")
+_NAMES_LOOPBACK = re.compile(rf"(?:{'|'.join(map(re.escape, LOOPBACK))})(?::\d+)?", re.ASCII | re.IGNORECASE)
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -75,10 +77,7 @@ def make_app(pool: Pool, host: str) -> Starlette:
             Route("/health", _health(pool)),
             *_static(),
         ],
-        middleware=[
-            Middleware(_Headers),
-            Middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK) if host in LOOPBACK else ["*"]),
-        ],
+        middleware=[Middleware(_Headers), *([Middleware(_Loopback)] if host in LOOPBACK else [])],
         exception_handlers={ApiError: _problem, HTTPException: _http_problem, ClientDisconnect: _gone},
         lifespan=lifespan,
     )
@@ -177,6 +176,20 @@ async def _http_problem(request: HttpRequest, error: Exception) -> Response:
 
 async def _gone(request: HttpRequest, error: Exception) -> Response:
     return Response(status_code=400)  # no one reads it
+
+
+class _Loopback:
+    """Refuses requests that name another host than this machine."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or _NAMES_LOOPBACK.fullmatch(Headers(scope=scope).get("host", "")):
+            await self.app(scope, receive, send)
+        else:
+            refusal = _told(400, "host", f"the header Host names none of {', '.join(LOOPBACK)}")
+            await refusal(scope, receive, send)
 
 
 class _Headers:

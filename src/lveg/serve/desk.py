@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -25,15 +25,24 @@ from lveg.serve.api import (
     TagAnswer,
     TaggedSentence,
     TagRequest,
+    TextToken,
 )
 from lveg.serve.example import example_sentence, foreign_tag
 from lveg.serve.problems import ApiError
 from lveg.serve.supplies import Supplies
 from lveg.text.joined import joined_words
 from lveg.text.ptb import PtbTokeniser
-from lveg.text.tokens import Tokeniser
+from lveg.text.tokens import Tokeniser, TokenSentence
 
 Task = TypeVar("Task", Parser, Tagger)
+
+
+class Input(NamedTuple):
+    """A sentence of a request: its words and, of raw text, its text and tokens."""
+
+    words: list[str]
+    text: str | None = None
+    tokens: list[TextToken] | None = None
 
 
 class Desk:
@@ -66,10 +75,10 @@ class Desk:
         given = request.constraints or Given()
         _check_single(request, sentences)
         parses = [
-            parser.parse(words, request.decoder, request.kbest, constraints_of(given), marginals=True)
-            for words in sentences
+            parser.parse(one.words, request.decoder, request.kbest, constraints_of(given), marginals=True)
+            for one in sentences
         ]
-        parsed = [_parsed(words, parse) for words, parse in zip(sentences, parses, strict=True)]
+        parsed = [_parsed(one, parse) for one, parse in zip(sentences, parses, strict=True)]
         return ParseAnswer(name, parsed, _joined(request, sentences, parser))
 
     def tag(self, request: TagRequest) -> TagAnswer:
@@ -80,11 +89,13 @@ class Desk:
         sentences = self._sentences(request, tagger.tokeniser or _rules(tagger))
         _check_single(request, sentences)
         if request.constraints is None:
-            taggings = list(tagger.tag_all(sentences, request.decoder, request.kbest, posteriors=True))
+            words = [one.words for one in sentences]
+            taggings = list(tagger.tag_all(words, request.decoder, request.kbest, posteriors=True))
         else:
             given = request.constraints.tags
-            taggings = [tagger.tag(sentences[0], request.decoder, request.kbest, posteriors=True, tags=given)]
-        return TagAnswer(name, [_tagged(tagging) for tagging in taggings], _joined(request, sentences, tagger))
+            taggings = [tagger.tag(sentences[0].words, request.decoder, request.kbest, posteriors=True, tags=given)]
+        tagged = [_tagged(one, tagging) for one, tagging in zip(sentences, taggings, strict=True)]
+        return TagAnswer(name, tagged, _joined(request, sentences, tagger))
 
     def _chosen(self, request: Request, task: type[Task]) -> tuple[str, Task]:
         """The model that a request names, or the first one for the task."""
@@ -96,20 +107,30 @@ class Desk:
             raise ApiError(422, "task", f"this model is a {other}")
         raise ApiError(404, "model", f"there is no such {task.task}: see /api/models")
 
-    def _sentences(self, request: Request, tokeniser: Tokeniser) -> list[list[str]]:
-        """The words of each sentence of a request; lines without words are left out. tokeniser: for raw text."""
+    def _sentences(self, request: Request, tokeniser: Tokeniser) -> list[Input]:
+        """The sentences of a request; lines without words are left out. tokeniser: for raw text."""
         if (request.text is None) == (request.words is None):
             raise ApiError(422, "input", "expected either text or words")
         if request.words is not None:
-            found = [request.words]
+            found = [Input(request.words)]
         elif request.raw:
-            found = [sentence.words for sentence in tokeniser.sentences(request.text or "")]
+            found = [Input(one.words, one.text, _tokens(one)) for one in tokeniser.sentences(request.text or "")]
         else:
-            found = [words_of(line) for line in (request.text or "").split("\n")]
-        if sum(map(len, found)) > self.supplies.max_words:
+            found = [Input(words_of(line)) for line in (request.text or "").split("\n")]
+        if sum(len(one.words) for one in found) > self.supplies.max_words:
             most = self.supplies.max_words  # the message does not repeat the words
             raise ApiError(422, "too_many_words", f"a request may have at most {most} words: send fewer")
-        return [words for words in found if words]
+        return [one for one in found if one.words]
+
+
+def _tokens(sentence: TokenSentence) -> list[TextToken]:
+    """The tokens of a sentence of raw text, each with the span of its words."""
+    found, start = [], 0
+    for token in sentence.tokens:
+        end = start + len(token.words)
+        found.append(TextToken(token.surface, start, end, token.space_after))
+        start = end
+    return found
 
 
 def _rules(model: Model) -> Tokeniser:
@@ -117,15 +138,15 @@ def _rules(model: Model) -> Tokeniser:
     return PtbTokeniser(model.grammar.lexicon.word_ids)
 
 
-def _joined(request: Request, sentences: list[list[str]], model: Model) -> list[str] | None:
+def _joined(request: Request, sentences: list[Input], model: Model) -> list[str] | None:
     """The two tokens of the first word that seems to be two, where tokens are expected."""
     if request.text is None or request.raw:
         return None
     known = model.grammar.lexicon.word_ids
-    return next((list(found) for words in sentences if (found := joined_words(words, known))), None)
+    return next((list(found) for one in sentences if (found := joined_words(one.words, known))), None)
 
 
-def _check_single(request: ParseRequest | TagRequest, sentences: list[list[str]]) -> None:
+def _check_single(request: ParseRequest | TagRequest, sentences: list[Input]) -> None:
     """Raise an error if there are constraints, but not one sentence."""
     if request.constraints is not None and len(sentences) != 1:
         raise ApiError(422, "constraints", f"constraints are for one sentence, and there are {len(sentences)}")
@@ -140,9 +161,11 @@ def _spans(spans: list[Span]) -> list[tuple[int, int] | tuple[int, int, str]]:
     return [(one.start, one.end) if one.label is None else (one.start, one.end, one.label) for one in spans]
 
 
-def _parsed(words: list[str], parse: Parse) -> ParsedSentence:
+def _parsed(sentence: Input, parse: Parse) -> ParsedSentence:
     return ParsedSentence(
-        words,
+        sentence.words,
+        sentence.text,
+        sentence.tokens,
         parse.log_sentence,
         parse.fallback,
         [ScoredTree(str(one.tree), one.log_prob, one.score) for one in parse.trees],
@@ -151,9 +174,11 @@ def _parsed(words: list[str], parse: Parse) -> ParsedSentence:
     )
 
 
-def _tagged(tagging: Tagging) -> TaggedSentence:
+def _tagged(sentence: Input, tagging: Tagging) -> TaggedSentence:
     return TaggedSentence(
-        tagging.words,
+        sentence.words,
+        sentence.text,
+        sentence.tokens,
         tagging.log_sentence,
         tagging.fallback,
         [ScoredTags(one.tags, one.confidence, one.log_prob, one.score) for one in tagging.sequences],

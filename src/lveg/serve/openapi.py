@@ -10,7 +10,7 @@ from lveg._version import __version__
 from lveg.serve.api import Health, Models, ParseAnswer, ParseRequest, ProblemAnswer, TagAnswer, TagRequest
 
 PROBLEMS = {
-    400: "The body is not JSON.",
+    400: "The body is not JSON, or the header Host does not name this machine.",
     404: "There is no such model.",
     408: "The body took too long to arrive.",
     413: "The body is over 1 MB.",

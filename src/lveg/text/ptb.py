@@ -17,6 +17,7 @@ _TOKEN = re.compile(
     | \.(?:[ ]?\.)+ | …                                       # an ellipsis
     | --+ | — | –                                             # dashes
     | `` | '' | [A-Z]{1,2}\$(?=\d)                            # quotes; US$, C$
+    | (?<=\w[ ])['’]n['’](?=[ ]\w)                            # rock 'n' roll
     | (?:n['’]t|['’](?:s|re|ve|ll|d|m))\b(?<!\w['’]s)         # a contraction that stands alone
     | ['’](?:t(?:is|was|were)|em|cause|n|\d\ds?)\b(?!['’])    # 'tis, 'em, '90s
     | (?:(?<![^\s(\[{"“$])[-+.](?=\d))?\w(?:\w
@@ -163,8 +164,9 @@ def _split(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
 
 
 def _begins(following: list[_Piece]) -> str:
-    """The first word of what follows, after a quotation mark or a bracket; empty at the end."""
-    return next((piece.surface for piece in following if piece.surface[0].isalnum()), "")
+    """The first word of what follows, after a quotation mark, an apostrophe or a bracket; empty at the end."""
+    words = (piece.surface.lstrip("'’") for piece in following)
+    return next((word for word in words if word[:1].isalnum()), "")
 
 
 def _may_begin(word: str) -> bool:

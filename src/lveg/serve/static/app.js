@@ -10,6 +10,7 @@ import { bySpan, drawTriangle } from "./triangle.js";
 
 const KBEST = 10;
 const LEAST = 0.75; // scale to which pictures shrink where there is too little room
+const TOUCH = matchMedia("(pointer: coarse)"); // small cells are hard to hit with a finger
 const FALLBACKS = {
   wide: "less was pruned than usual",
   unpruned: "nothing was pruned",
@@ -64,7 +65,8 @@ async function reparsed(model, { sentences, joined }, index) {
   if (!isNothing(one)) request.constraints = constraints(model, one);
   try {
     const [sentence] = (await ask(model, request)).sentences;
-    return { sentences: sentences.with(index, sentence), joined };
+    const { text, tokens } = sentences[index]; // of raw text: the words alone do not tell
+    return { sentences: sentences.with(index, { ...sentence, text, tokens }), joined };
   } catch (error) {
     return { sentences, joined, error: messageOf(error) };
   }
@@ -194,6 +196,7 @@ function show() {
   showJoined();
   byId("panels").replaceChildren(...chosen().filter((model) => results.has(model.name)).map(panel));
   if (place) focusAgain(...place);
+  document.querySelectorAll(".scroll").forEach(centre);
 }
 
 /** Focus what stands where the focus was before: the same constituent, or another one over the same words. */
@@ -251,7 +254,7 @@ function treeView(model, sentence) {
   };
   const picture = drawTree(tree, sentence, {
     colours: PAGE,
-    title: `Tree of ${model.name}`,
+    title: `Tree of ${model.name}, with probabilities`,
     marked: (node) => (node.word !== undefined ? tagsFor(model, one)[node.start] !== undefined : node.parent !== null && one.spans.some(same(node.start, node.end))),
     isNew: (node) => !best.has(keyOf(node)),
     choose,
@@ -271,15 +274,23 @@ function treeView(model, sentence) {
   return [
     stepper(sentence, rank),
     fitted(picture),
-    html("details", { open: true }, html("summary", {}, "Probabilities of constituents"), fitted(triangle)),
+    html("details", { open: true }, html("summary", {}, "Probabilities of constituents"), fitted(triangle, TOUCH.matches ? 1 : LEAST)),
     exports(TREE_FORMATS, { model, sentence, rank }),
   ];
 }
 
 /** A picture that shrinks a little where there is too little room, and then scrolls. */
-function fitted(picture) {
-  picture.style.minWidth = `${LEAST * picture.getAttribute("width")}px`;
+function fitted(picture, least = LEAST) {
+  picture.style.minWidth = `${least * picture.getAttribute("width")}px`;
   return html("div", { class: "scroll" }, picture);
+}
+
+/** Scroll a picture that is too wide: what has the focus is in the middle, otherwise the root or the tip of a triangle. */
+function centre(box) {
+  const node = box.querySelector(":focus") ?? box.querySelector(".node");
+  const picture = box.querySelector("svg").getBoundingClientRect();
+  const at = node ? node.querySelector("rect, path").getBoundingClientRect() : picture;
+  box.scrollLeft = at.left + at.width / 2 - picture.left - box.clientWidth / 2;
 }
 
 function stepper(sentence, rank) {

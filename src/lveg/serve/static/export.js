@@ -9,12 +9,12 @@ export const TREE_FORMATS = [
   ["PNG", "png", pngBlob],
   ["Brackets", "mrg", ({ sentence, rank }) => `${sentence.trees[rank].tree}\n`],
   ["LaTeX", "tex", latex],
-  ["CoNLL-U", "conllu", ({ sentence, rank, model }) => conllu(sentence.words, treeTags(sentence, rank), model.column)],
+  ["CoNLL-U", "conllu", ({ sentence, rank, model }) => conllu(sentence, treeTags(sentence, rank), model.column)],
   ["JSON", "json", ({ sentence }) => `${JSON.stringify(sentence, null, 2)}\n`],
 ];
 
 export const TAG_FORMATS = [
-  ["CoNLL-U", "conllu", ({ sentence, model }) => conllu(sentence.words, sentence.sequences[0].tags, model.column)],
+  ["CoNLL-U", "conllu", ({ sentence, model }) => conllu(sentence, sentence.sequences[0].tags, model.column)],
   ["JSON", "json", ({ sentence }) => `${JSON.stringify(sentence, null, 2)}\n`],
 ];
 
@@ -76,13 +76,21 @@ function treeTags(sentence, rank) {
 
 const PLACES = { upos: 3, xpos: 4, feats: 5 };
 
-function conllu(words, tags, column) {
-  const field = (text) => text.replace(/[\t\r\n]/g, "_");
-  const rows = words.map((word, i) => {
-    const row = [String(i + 1), field(word), "_", "_", "_", "_", "_", "_", "_", "_"];
-    const values = field(tags[i]).split(" "); // one for each column, as in `upos+feats`
-    column.split("+").forEach((name, place) => (row[PLACES[name]] = values[place] ?? "_"));
-    return row.join("\t");
+/** CoNLL-U: of raw text with its own text and tokens, otherwise with a space after each word. */
+function conllu({ words, text, tokens }, tags, column) {
+  const field = (value) => value.replace(/[\t\r\n]/g, "_");
+  const row = (number, form, misc = "_") => [number, field(form), "_", "_", "_", "_", "_", "_", "_", misc];
+  const pieces = tokens ?? words.map((word, i) => ({ form: word, start: i, end: i + 1, space_after: true }));
+  const rows = pieces.flatMap(({ form, start, end, space_after: spaceAfter }) => {
+    const misc = spaceAfter || end === words.length ? "_" : "SpaceAfter=No";
+    const isWord = end - start === 1;
+    const inner = words.slice(start, end).map((word, i) => {
+      const made = row(String(start + i + 1), isWord ? form : word, isWord ? misc : "_");
+      const values = field(tags[start + i]).split(" "); // one for each column, as in `upos+feats`
+      column.split("+").forEach((name, place) => (made[PLACES[name]] = values[place] ?? "_"));
+      return made;
+    });
+    return isWord ? inner : [row(`${start + 1}-${end}`, form, misc), ...inner];
   });
-  return `# text = ${words.map(field).join(" ")}\n${rows.join("\n")}\n\n`;
+  return `# text = ${field(text ?? words.join(" "))}\n${rows.map((one) => one.join("\t")).join("\n")}\n\n`;
 }

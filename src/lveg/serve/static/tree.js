@@ -172,17 +172,19 @@ function drawNode(node, sentence, { colours, marked, isNew, choose }, size) {
     },
     box,
     label,
+    " ", // so that the texts are words of their own
     number,
+    number && " ",
     word,
   );
 }
 
+/** The name of a node. It begins with what is drawn, in the same order, so that it can be spoken as it is seen. */
 function described(node, sentence, probability, isMarked) {
   const words = sentence.words.slice(node.start, node.end).join(" ");
-  const parts = [node.label, words];
-  if (probability !== null) parts.push(`probability ${shown(probability)}`);
-  if (isMarked) parts.push("as you said");
-  return parts.join(", ");
+  const drawn = [node.label, ...(probability === null ? [] : [shown(probability)])];
+  const name = node.word === undefined ? `${drawn.join(" ")}, ${words}` : [...drawn, node.word].join(" ");
+  return isMarked ? `${name}, as you said` : name;
 }
 
 function level(node) {

@@ -50,7 +50,8 @@ export function drawTriangle(sentence, { title, inTree, choose, hover }) {
   });
   const cells = [...bySpan(sentence).values()].sort((a, b) => a[0].end - a[0].start - (b[0].end - b[0].start) || a[0].start - b[0].start);
   const elements = cells.map((span) => drawCell(span, sentence, left, base, inTree));
-  picture.append(...elements);
+  const isInTree = ([{ start, end }]) => inTree(start, end);
+  picture.append(...elements.filter((_, i) => !isInTree(cells[i])), ...elements.filter((_, i) => isInTree(cells[i]))); // whole borders
   elements.forEach((element, i) => {
     element.addEventListener("click", () => choose(cells[i], element));
     for (const name of ["mouseenter", "focus"]) element.addEventListener(name, () => hover(cells[i], element));
