@@ -122,8 +122,8 @@ def _learn_parser(
 
     def score(family: Judge) -> tuple[float, dict[str, Any]]:
         summed = score_all(family, marginals=False).summary
-        told = ("precision", "recall", "f1", "exact_match", "tag_accuracy")
-        return summed["f1"], {f"dev_{name}": summed[name] for name in told}
+        names = ("precision", "recall", "f1", "exact_match", "tag_accuracy")
+        return summed["f1"], {f"dev_{name}": summed[name] for name in names}
 
     run = _run(
         setting, recipe, score if gold else None, lambda family: replace(start, family=family),
@@ -225,14 +225,14 @@ def train_tokeniser(
 def _of_characters(report: Report) -> Report:
     """A report in which the scores of a chain are those of characters; its final scores are left out."""
 
-    def told(event: str, facts: dict[str, Any]) -> None:
+    def renamed(event: str, facts: dict[str, Any]) -> None:
         if event == "epoch" and "dev_token_accuracy" in facts:
             facts = {name: value for name, value in facts.items() if name != "dev_sentence_accuracy"}
             facts["dev_character_accuracy"] = facts.pop("dev_token_accuracy")
         if event != "dev":
             report(event, facts)
 
-    return told
+    return renamed
 
 
 def _learn_tagger(

@@ -40,7 +40,7 @@ def test_parts_have_the_sentences_of_the_file(name: str, count: int, tmp_path: P
 
 
 def test_large_parts_end_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lveg.treebank.parts.LARGEST", 10)
+    monkeypatch.setattr("lveg.treebank.parts.LARGEST_PART", 10)
     file = tmp_path / "a.txt"
     file.write_text("a long line\n" * 3)
     assert [part.line for part in cut(str(file), "text", False, 100)] == [1, 2, 3]

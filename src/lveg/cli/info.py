@@ -50,8 +50,8 @@ def _show(facts: dict[str, Any], indent: str) -> None:
                     typer.echo(f"{indent}  {number}:")
                     _show(item, indent + "    ")
                 else:
-                    told = (f"{key.replace('_', ' ')} {fact}" for key, fact in item.items())
-                    typer.echo(f"{indent}  {', '.join(told)}")
+                    texts = (f"{key.replace('_', ' ')} {fact}" for key, fact in item.items())
+                    typer.echo(f"{indent}  {', '.join(texts)}")
         else:
             is_count = isinstance(value, int) and not isinstance(value, bool)
             typer.echo(f"{label}: {f'{value:,}' if is_count else value}")

@@ -102,7 +102,7 @@ def count_words(counts: WordCounts, sentence: Tagged) -> None:
 _CLASS_PRIOR = 4.0  # pseudo-counts from the class above, for a class
 _WORD_PRIOR = 0.5  # pseudo-counts from its class, for a known word
 _LEAST_SHARE = 0.003  # minimum share in a class for a tag from the class above
-_LEAST_LENT = 0.01  # minimum share in its class for a tag added to a known word
+_LEAST_SHARED = 0.01  # minimum share in its class for a tag added to a known word
 
 
 def build_lexicon(words: WordCounts, options: LexiconOptions) -> tuple[Lexicon, TagCounts]:
@@ -203,7 +203,7 @@ def _lend_to_words(
         if frequency[word] > limit:
             continue
         share = shares[lexicon.classes[lexicon.class_of(word) - len(lexicon.words)]]
-        lent = {tag: part for tag, part in share.items() if part >= _LEAST_LENT}
-        keep = frequency[word] / (frequency[word] + _WORD_PRIOR * sum(lent.values()))
-        for tag in seen[terminal].keys() | lent.keys():
-            counts[tag, terminal] = keep * (seen[terminal].get(tag, 0.0) + _WORD_PRIOR * lent.get(tag, 0.0))
+        shared = {tag: part for tag, part in share.items() if part >= _LEAST_SHARED}
+        keep = frequency[word] / (frequency[word] + _WORD_PRIOR * sum(shared.values()))
+        for tag in seen[terminal].keys() | shared.keys():
+            counts[tag, terminal] = keep * (seen[terminal].get(tag, 0.0) + _WORD_PRIOR * shared.get(tag, 0.0))

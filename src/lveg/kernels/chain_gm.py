@@ -75,7 +75,7 @@ class Room(NamedTuple):
     tail: Any
     above: Any
     pull: Any
-    bend: Any
+    var_pull: Any
     inverse: Any
     posterior: Any
     column: Any
@@ -510,19 +510,19 @@ def use_links(
 def column_gradients(
     n_rows: int, n_columns: int, first_overlap: int, weight: GmArrays, slope: GmArrays, room: Room
 ) -> None:
-    """The gradients of the rules out of a tag; fills pull and bend.
+    """The gradients of the rules out of a tag; fills pull and var_pull.
 
-    pull, bend: the derivatives with respect to means and variances of rows. room.tail: sign × inside × constant of each
-    row. room.head: the outside of each column.
+    pull, var_pull: the derivatives with respect to means and variances of rows. room.tail: sign × inside × constant of
+    each row. room.head: the outside of each column.
     """
     mean, var, mean_slope, std_slope = weight.mean, weight.std, slope.mean, slope.std
     row_mean, row_var, tail, head, column = room.row_mean, room.row_var, room.tail, room.head, room.column
-    pull, bend, inverse, posterior, overlap = room.pull, room.bend, room.inverse, room.posterior, room.overlap
+    pull, var_pull, inverse, posterior, overlap = room.pull, room.var_pull, room.inverse, room.posterior, room.overlap
     excess = room.square
     dim, n_var = mean.shape[0], var.shape[0]
     group = dim // n_var
     pull[:, :n_rows] = 0.0
-    bend[:, :n_rows] = 0.0
+    var_pull[:, :n_rows] = 0.0
     for c in range(n_columns):
         value, at, of = head[c], first_overlap + c * n_rows, column[c]
         if value == 0.0:
@@ -549,7 +549,7 @@ def column_gradients(
             for r in range(n_rows):
                 total += posterior[r] * excess[r]
             for r in range(n_rows):
-                bend[g, r] += posterior[r] * excess[r]
+                var_pull[g, r] += posterior[r] * excess[r]
             std_slope[g, of] += v * total
 
 
@@ -562,7 +562,7 @@ def row_gradients(i: int, y: int, lattice: Lattice, model: Model, slope: GmArray
     n, begin, tag, rule, _, _ = lattice
     n_tags, width, weight, _ = model
     mean, var, mean_slope, std_slope = weight.mean, weight.std, slope.mean, slope.std
-    pull, bend, above = room.pull, room.bend, room.above
+    pull, var_pull, above = room.pull, room.var_pull, room.above
     dim, n_var = mean.shape[0], var.shape[0]
     group = dim // n_var
     emission = 2 * (n_tags * n_tags + n_tags) * width + rule[y] * width
@@ -575,16 +575,16 @@ def row_gradients(i: int, y: int, lattice: Lattice, model: Model, slope: GmArray
                 for g in range(n_var):
                     one, other = var[g, k], var[g, j]
                     inverse = 1.0 / (one + other)
-                    curve, lean = 0.0, 0.0
+                    curve, shift = 0.0, 0.0
                     for d in range(g * group, (g + 1) * group):
                         difference = (mean[d, j] - mean[d, k]) * inverse
                         mean_slope[d, k] += q * difference + pull[d, r] * other * inverse
                         mean_slope[d, j] += pull[d, r] * one * inverse - q * difference
                         curve += q * (difference * difference - inverse)
-                        lean += pull[d, r] * difference * inverse
-                    turn = bend[g, r] * inverse * inverse
-                    std_slope[g, k] += one * (curve + 2.0 * lean * other + turn * other * other)
-                    std_slope[g, j] += other * (curve - 2.0 * lean * one + turn * one * one)
+                        shift += pull[d, r] * difference * inverse
+                    turn = var_pull[g, r] * inverse * inverse
+                    std_slope[g, k] += one * (curve + 2.0 * shift * other + turn * other * other)
+                    std_slope[g, j] += other * (curve - 2.0 * shift * one + turn * one * one)
                 r += 1
 
 
@@ -593,7 +593,7 @@ def bare_gradients(i: int, y: int, lattice: Lattice, model: Model, slope: GmArra
     """The gradients of the rules into a tag that has no emission."""
     n, begin, tag, _, _, _ = lattice
     n_tags, width, weight, _ = model
-    var, mean_slope, std_slope, pull, bend = weight.std, slope.mean, slope.std, room.pull, room.bend
+    var, mean_slope, std_slope, pull, var_pull = weight.std, slope.mean, slope.std, room.pull, room.var_pull
     r = 0
     for x in range(begin[i - 1], begin[i]):
         first = reach(link(i - 1, n, tag[x], tag[y], n_tags), n_tags, width)
@@ -602,5 +602,5 @@ def bare_gradients(i: int, y: int, lattice: Lattice, model: Model, slope: GmArra
                 for d in range(mean_slope.shape[0]):
                     mean_slope[d, k] += pull[d, r]
                 for g in range(std_slope.shape[0]):
-                    std_slope[g, k] += var[g, k] * bend[g, r]
+                    std_slope[g, k] += var[g, k] * var_pull[g, r]
                 r += 1

@@ -197,9 +197,9 @@ def gradients(
                 pull = (mean[d, below + row] - mean[d, above + column]) * inverse
                 grad_mean[d, above + column] += posterior * pull
                 grad_mean[d, below + row] -= posterior * pull
-                bend = posterior * (pull * pull - inverse)
-                grad_std[of, above + column] += up * bend
-                grad_std[of, below + row] += down * bend
+                var_pull = posterior * (pull * pull - inverse)
+                grad_std[of, above + column] += up * var_pull
+                grad_std[of, below + row] += down * var_pull
 
 
 @inner_kernel

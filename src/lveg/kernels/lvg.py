@@ -22,7 +22,7 @@ from lveg.kernels.semiring import draw, edge_scale
 _LOWEST = -1000
 """Shifts below this contribute nothing."""
 
-LEAST = 1e-15
+NEGLIGIBLE = 1e-15
 """A subtype at a node with a lower posterior than this passes nothing down to its children."""
 
 Ints = npt.NDArray[np.int32]
@@ -222,7 +222,7 @@ def outside(forest: Packed, weights: Weights, scores: Scores, sign: float, use: 
                 edge_post[edge] = 0.0
             continue
         for at in range(first, last):
-            if above[at] * value[at] < LEAST:
+            if above[at] * value[at] < NEGLIGIBLE:
                 above[at] = 0.0
         stop, end = int64(edge_ptr[node]), edge_ptr[node + 1]
         while stop < end:

@@ -15,7 +15,7 @@ import numpy as np
 from lveg.kernels.assemble import STAY
 from lveg.kernels.factors import Factors
 from lveg.kernels.jit import DEAD, ZERO, exponent_of, inner_kernel, kernel, power_of_two
-from lveg.kernels.lvg import LEAST, Packed, view_forest
+from lveg.kernels.lvg import NEGLIGIBLE, Packed, view_forest
 from lveg.kernels.semiring import draw, edge_scale
 
 LEFT, RIGHT, UNARY, ROOT = range(4)
@@ -238,7 +238,7 @@ def outside(
             node_post[node] = post
         for edge in range(forest.edge_ptr[node], forest.edge_ptr[node + 1]):
             share = 0.0
-            if abs(post) >= LEAST and scores.edge_factor[edge] != 0.0:
+            if abs(post) >= NEGLIGIBLE and scores.edge_factor[edge] != 0.0:
                 share = hand_down(forest, tables, scores, node, edge)
             if slopes.weight.shape[0] > 0 and forest.edge_rule[edge] != STAY:
                 slopes.weight[forest.edge_rule[edge]] += share

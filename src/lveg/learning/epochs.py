@@ -174,13 +174,13 @@ def failure(what: object, remedy: str, run: Run, unit: str, number: int) -> Usag
 
     what: what went wrong. unit: epoch or cycle. number: in which one it went wrong.
     """
-    told = f"training failed in {unit} {number}: {what}; {remedy}"
+    message = f"training failed in {unit} {number}: {what}; {remedy}"
     if run.checkpoint is not None and number > 1:
         if run.checkpoint.is_stage:
-            told += f"; {run.checkpoint.path} has the state before"
+            message += f"; {run.checkpoint.path} has the state before"
         else:
-            told += f", or get the model before with --resume --{unit}s {number - 1}"
-    return UsageError(told)
+            message += f", or get the model before with --resume --{unit}s {number - 1}"
+    return UsageError(message)
 
 
 def gradient_copies(options: GradientOptions) -> int:

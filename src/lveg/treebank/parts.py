@@ -8,7 +8,7 @@ from typing import Protocol
 
 from lveg.treebank.source import InputFormat, Part, numbered_bytes
 
-LARGEST = 1 << 20
+LARGEST_PART = 1 << 20
 """A part ends when it has this many bytes, even if it has few sentences."""
 
 _BRACKET = re.compile(rb"[()]")
@@ -25,7 +25,7 @@ def cut(file: str, input_format: InputFormat, is_raw: bool, count: int) -> Itera
     lines: list[bytes] = []
     size = 0
     for line, raw in numbered_bytes(file):
-        if (found >= count or size >= LARGEST) and rule.may_begin(raw):
+        if (found >= count or size >= LARGEST_PART) and rule.may_begin(raw):
             yield Part(number, first, before, b"".join(lines))
             number, first, before, found = number + 1, line, before + found, 0
             lines, size = [], 0

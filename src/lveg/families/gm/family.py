@@ -302,7 +302,7 @@ def start(
     if covariance not in COVARIANCES:
         raise GrammarError(f"covariance {covariance!r} is not one of {', '.join(COVARIANCES)}")
     counts = np.broadcast_to(components, (grammar.n_rules,))
-    heft = weight * (0.7 * (4 * np.pi) ** (dim / 2) / counts if alpha is None else alpha)
+    scaled = weight * (0.7 * (4 * np.pi) ** (dim / 2) / counts if alpha is None else alpha)
     ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     *first, size = columns_of(grammar, ptr)
     mean = np.random.default_rng(seed).uniform(-spread, spread, (dim, size))
@@ -311,7 +311,7 @@ def start(
     return Gm(
         ptr=ptr,
         first=np.array(first),
-        log_weight=np.repeat(np.log(np.maximum(heft, 1e-30)), counts),
+        log_weight=np.repeat(np.log(np.maximum(scaled, 1e-30)), counts),
         mean=mean,
         log_std=np.zeros((dim if covariance == "diagonal" else 1, size)),
     )

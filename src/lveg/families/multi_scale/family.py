@@ -17,7 +17,7 @@ from lveg.families.forest import SUMS, Ask
 from lveg.families.lvg.family import Lvg, Shape, Subtyped, shape_of
 from lveg.grammar.grammar import Floats, Grammar, Ints
 
-MOST_LOG = 300.0
+MOST_LOG_WEIGHT = 300.0
 """Bound on abs(log weight)."""
 
 
@@ -36,8 +36,8 @@ class MultiScale(Subtyped):
             raise GrammarError(f"{self.production.size} subtype combinations have a production, not {self.shape.size}")
         if (self.production < 0).any() or int(self.production.max()) + 1 != len(self.log_weight):
             raise GrammarError("there is not one log weight per production")
-        if not (np.abs(self.log_weight) <= MOST_LOG).all():
-            raise GrammarError(f"a log weight is not a number from {-MOST_LOG:g} to {MOST_LOG:g}")
+        if not (np.abs(self.log_weight) <= MOST_LOG_WEIGHT).all():
+            raise GrammarError(f"a log weight is not a number from {-MOST_LOG_WEIGHT:g} to {MOST_LOG_WEIGHT:g}")
 
     @cached_property
     def finest(self) -> Lvg:

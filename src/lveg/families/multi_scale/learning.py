@@ -115,8 +115,8 @@ def tie(scales: Scales, uses: Floats, share: float) -> Scales:
     chosen = pairs[:, np.argsort(loss, kind="stable")[: int(share * len(loss))]]
     np.bitwise_or.at(closed, chosen[0], chosen[1].astype(np.uint8))
     keys, group = np.unique(whole.astype(np.int64) * 8 + (half & ~closed[whole]), return_inverse=True)
-    heft = np.maximum(uses, 1e-9)
-    log_weight = np.bincount(group, heft * value) / np.bincount(group, heft)
+    floored = np.maximum(uses, 1e-9)
+    log_weight = np.bincount(group, floored * value) / np.bincount(group, floored)
     is_open = np.zeros(len(keys), np.uint8)
     is_open[group] = scales.is_open & ~closed[whole]
     production = group[scales.model.production].astype(np.int32)

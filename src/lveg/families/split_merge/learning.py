@@ -67,8 +67,8 @@ def learn(data: TreeData, options: SplitMergeOptions, run: Run) -> tuple[SplitMe
                 best = state
         run.save(partial(saved, state, step + 1, 0))
     run.note(1 + max(range(len(scores)), key=lambda index: (scores[index], index)))
-    told = [{name: fact for name, fact in item.items() if name != "score"} for item in history]
-    return learner.finished(best)[0], {"cycles": told}
+    cycles = [{name: fact for name, fact in item.items() if name != "score"} for item in history]
+    return learner.finished(best)[0], {"cycles": cycles}
 
 
 @dataclass(frozen=True)

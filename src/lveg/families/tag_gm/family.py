@@ -91,8 +91,8 @@ class TagGm(ChainFamily):
         n_words = grammar.n_rules - grammar.lexical_start if self.by_word else 0
         rule = np.repeat(np.arange(grammar.lexical_start + n_words), k)
         weight, mean, variance = self.numbers
-        heft = weight[: len(rule)]
-        uses = grammar.count[rule] * heft / np.bincount(rule, heft, grammar.n_rules)[rule]
+        scaled = weight[: len(rule)]
+        uses = grammar.count[rule] * scaled / np.bincount(rule, scaled, grammar.n_rules)[rule]
         own = np.arange(len(rule))
         is_start = rule >= grammar.root_start
         word = own - grammar.lexical_start * k + 2 * links * k
@@ -170,9 +170,9 @@ def start_gm(
     alpha changes no posterior.)
     """
     tags, n_emissions = len(grammar.tags), grammar.n_rules - grammar.lexical_start
-    heft = weight * (2 * np.pi * 3**0.5) ** (dim / 2) / components
-    heft[grammar.root_start : grammar.lexical_start] = weight[grammar.root_start : grammar.lexical_start] / components
-    log_weight = np.repeat(np.log(np.maximum(heft, 1e-30)), components)
+    scaled = weight * (2 * np.pi * 3**0.5) ** (dim / 2) / components
+    scaled[grammar.root_start : grammar.lexical_start] = weight[grammar.root_start : grammar.lexical_start] / components
+    log_weight = np.repeat(np.log(np.maximum(scaled, 1e-30)), components)
     _, means, deviations = map(math.prod, shapes_of(tags, n_emissions, components, dim, covariance))
     mean = np.random.default_rng(seed).uniform(-spread, spread, means)
     value = np.concatenate([log_weight, mean, np.zeros(deviations)])

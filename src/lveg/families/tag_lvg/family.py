@@ -91,10 +91,12 @@ class TagLvg(ChainFamily):
             (tag[:, None] * t + tag[None, :]).ravel(), t * t + tag, grammar.root_start + tag,
             np.repeat(grammar.lexical_start + np.arange(len(owner)), n),
         ])  # fmt: skip
-        heft = np.concatenate([part.ravel() for part in (weight.transition, weight.end, weight.start, weight.emission)])
+        weights = np.concatenate(
+            [part.ravel() for part in (weight.transition, weight.end, weight.start, weight.emission)]
+        )
         lhs = np.concatenate([np.repeat(own, t * n), own, none, emits])
         reached = np.concatenate([np.tile(own, t * n), none, own, np.full(len(emits), NONE)])
-        uses = expected_uses(grammar.count, first, rule, heft, lhs, [reached])
+        uses = expected_uses(grammar.count, first, rule, weights, lhs, [reached])
         is_word = rule >= grammar.lexical_start
         slots = [np.where(is_word, lhs, NONE), np.where(is_word, NONE, lhs), reached]
         return [view.insight(self.name, view.with_subtypes(first, rule, uses, slots))]
