@@ -36,7 +36,6 @@ def warm(
 
     from lveg.errors import UsageError
     from lveg.families.registry import trainable
-    from lveg.kernels.adam import adam_step  # noqa: F401 (any kernel tells whether kernels can be kept)
     from lveg.kernels.jit import uncached
     from lveg.parallel import default_threads
     from lveg.progress import say
